@@ -1,0 +1,39 @@
+"""The errors that distsvm raises on purpose; everything else is a bug."""
+
+from __future__ import annotations
+
+
+class DistSVMError(Exception):
+    """The base of every error that distsvm raises on purpose."""
+
+
+class ConfigError(DistSVMError, ValueError):
+    """A parameter is out of its range; the message names it and says what was expected."""
+
+
+class DataError(DistSVMError, ValueError):
+    """The data cannot be used; the message names the file and line, or the example."""
+
+
+class TaskError(DistSVMError):
+    """A task's own code failed or broke its contract; the message names the example."""
+
+
+class WorkerLost(DistSVMError):
+    """A worker process died, and the failure policy said not to build it again."""
+
+
+class PlacementError(WorkerLost):
+    """The workers that were asked for could not be placed within the time limit."""
+
+
+class QPError(DistSVMError):
+    """A quadratic programme could not be solved to the precision that was asked for."""
+
+
+class CheckpointError(DistSVMError, ValueError):
+    """A checkpoint or run folder is damaged, too new, or belongs to another problem."""
+
+
+class ModelError(DistSVMError, ValueError):
+    """A saved model is damaged, too new, or needs a task class that was not given."""

@@ -1,0 +1,112 @@
+"""Sparse or dense vectors of float64, and the few operations on them that cuts need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class SparseVector:
+    """A vector of length `dim` that is zero except at `index`.
+
+    Parameters
+    ----------
+    index : integer array of shape (nnz,)
+        Strictly increasing positions in 0 … dim − 1.
+    value : float64 array of shape (nnz,)
+    dim : int
+    """
+
+    index: np.ndarray
+    value: np.ndarray
+    dim: int
+
+    @classmethod
+    def of(cls, entries: dict[int, float], dim: int) -> SparseVector:
+        """The vector with these entries, in any order; zeros are left out."""
+        kept = sorted((i, v) for i, v in entries.items() if v != 0)
+        index = np.array([i for i, _ in kept], dtype=np.int64)
+        value = np.array([v for _, v in kept], dtype=np.float64)
+        return cls(index, value, dim)
+
+    @property
+    def nbytes(self) -> int:
+        return self.index.nbytes + self.value.nbytes
+
+
+Vector: TypeAlias = "np.ndarray | SparseVector"
+
+
+def compact(dense: np.ndarray) -> Vector:
+    """The same vector in whichever form takes fewer bytes; a dense result is a copy."""
+    index_type = np.int32 if dense.size < 2**31 else np.int64
+    nnz = np.count_nonzero(dense)
+    if nnz * (8 + np.dtype(index_type).itemsize) >= dense.nbytes:
+        return dense.copy()
+    index = np.flatnonzero(dense)
+    return SparseVector(index.astype(index_type), dense[index], dense.size)
+
+
+def to_dense(v: Vector) -> np.ndarray:
+    """The vector as a float64 array; a dense one is returned as it is."""
+    if isinstance(v, np.ndarray):
+        return v
+    out = np.zeros(v.dim)
+    out[v.index] = v.value
+    return out
+
+
+def add_into(out: np.ndarray, coefficient: float, v: Vector) -> None:
+    """out += coefficient · v."""
+    if isinstance(v, SparseVector):
+        out[v.index] += coefficient * v.value
+    else:
+        out += coefficient * v
+
+
+def add(u: Vector, v: Vector) -> Vector:
+    """u + v; sparse only when both are."""
+    if isinstance(u, SparseVector) and isinstance(v, SparseVector):
+        index = np.union1d(u.index, v.index)
+        value = np.zeros(index.size)
+        value[np.searchsorted(index, u.index)] += u.value
+        value[np.searchsorted(index, v.index)] += v.value
+        return SparseVector(index, value, u.dim)
+    dense, other = (u, v) if isinstance(u, np.ndarray) else (v, u)
+    out = np.array(dense)
+    add_into(out, 1.0, other)
+    return out
+
+
+def subtract(u: SparseVector, v: SparseVector) -> SparseVector:
+    """u − v, sparse, without the entries that cancel."""
+    difference = add(u, scale(v, -1.0))
+    assert isinstance(difference, SparseVector)
+    kept = difference.value != 0
+    return SparseVector(difference.index[kept], difference.value[kept], u.dim)
+
+
+def scale(v: Vector, factor: float) -> Vector:
+    """factor · v, in the same form."""
+    if isinstance(v, SparseVector):
+        return SparseVector(v.index, factor * v.value, v.dim)
+    return factor * v
+
+
+def dot(u: Vector, v: Vector) -> float:
+    """⟨u, v⟩."""
+    if isinstance(u, np.ndarray):
+        if isinstance(v, np.ndarray):
+            return float(u @ v)
+        u, v = v, u
+    if isinstance(v, np.ndarray):
+        return float(u.value @ v[u.index])
+    small, large = (u, v) if u.index.size <= v.index.size else (v, u)
+    if large.index.size == 0:
+        return 0.0
+    place = np.minimum(np.searchsorted(large.index, small.index), large.index.size - 1)
+    hit = large.index[place] == small.index
+    return float(small.value[hit] @ large.value[place[hit]])
