@@ -1,0 +1,107 @@
+"""Rows of features: dense, or sparse by rows; a slice is a view, never a copy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """A read-only, C-contiguous view (or copy, if it is not contiguous) of an array.
+
+    Kernels are compiled for each kind of array; freezing every input leaves one kind, and shows
+    at once a kernel that writes into what is not its own.
+    """
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+@dataclass(frozen=True, eq=False)
+class DenseRows:
+    """Features as an array of shape (n, n_columns), of any real dtype."""
+
+    values: np.ndarray
+
+    @property
+    def n_rows(self) -> int:
+        return self.values.shape[0]
+
+    @property
+    def n_columns(self) -> int:
+        return self.values.shape[1]
+
+    @property
+    def nbytes(self) -> int:
+        return self.values.nbytes
+
+    def costs(self) -> np.ndarray:
+        """The work that each row asks of an oracle: its number of stored values."""
+        return np.full(self.n_rows, float(max(1, self.n_columns)))
+
+    def rows(self, start: int, stop: int) -> DenseRows:
+        return DenseRows(self.values[start:stop])
+
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        return (self.values,)
+
+
+@dataclass(frozen=True, eq=False)
+class SparseRows:
+    """Features by rows (CSR): row i holds entries starts[i] … starts[i + 1] − 1.
+
+    `starts` may begin above 0: a slice of rows shares `values` and `columns` with the whole.
+    """
+
+    values: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray
+    n_columns: int
+
+    @property
+    def n_rows(self) -> int:
+        return self.starts.size - 1
+
+    @property
+    def nbytes(self) -> int:
+        nnz = int(self.starts[-1] - self.starts[0])
+        return nnz * (self.values.itemsize + self.columns.itemsize) + self.starts.nbytes
+
+    def costs(self) -> np.ndarray:
+        """The work that each row asks of an oracle: its number of stored values."""
+        return np.maximum(1.0, np.diff(self.starts))
+
+    def rows(self, start: int, stop: int) -> SparseRows:
+        return SparseRows(self.values, self.columns, self.starts[start : stop + 1], self.n_columns)
+
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """Only this slice's part of the arrays, with starts from 0."""
+        first, last = int(self.starts[0]), int(self.starts[-1])
+        return (self.values[first:last], self.columns[first:last], self.starts - first)
+
+    def alone(self) -> SparseRows:
+        """The same rows without the rest of the arrays they were cut from, fit to be sent."""
+        return SparseRows(*self.arrays(), n_columns=self.n_columns)
+
+
+Rows: TypeAlias = "DenseRows | SparseRows"
+
+
+def as_rows(X: object) -> Rows:
+    """A NumPy array or SciPy sparse matrix as rows, without copying where the form allows it.
+
+    float32 stays float32 and integers stay integers; the sums over them are float64 all the same.
+    """
+    if sparse.issparse(X):
+        csr = X.tocsr()  # type: ignore[attr-defined]
+        csr.sum_duplicates()
+        return SparseRows(
+            np.ascontiguousarray(csr.data),
+            np.ascontiguousarray(csr.indices),
+            np.ascontiguousarray(csr.indptr),
+            csr.shape[1],
+        )
+    return DenseRows(np.ascontiguousarray(X))

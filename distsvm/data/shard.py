@@ -1,0 +1,48 @@
+"""Shards: the examples one worker calls its own, and how to load them again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from distsvm.data.features import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """The examples first … first + n − 1 of the data.
+
+    Parameters
+    ----------
+    x : Rows, or a sequence of inputs
+    y : array of labels, or a sequence of outputs; None where outputs are not known (prediction)
+    weight : float64 array of shape (n,), or None for ones
+    first : int
+        The number of the shard's first example in the whole data; 0 from files until all parts
+        are counted, so there messages name `source` as well.
+    source : str
+        Where the examples came from, for messages ("array", or a file's name).
+    index_base : int
+        0 when columns count from 0, 1 when from 1; −1 when the file leaves it open.
+    lines : int array of shape (n,), or None
+        The line of each example in its file, where lines mean something.
+    """
+
+    x: Rows | Sequence[Any]
+    y: np.ndarray | Sequence[Any] | None
+    weight: np.ndarray | None
+    first: int = 0
+    source: str = "array"
+
+    @property
+    def n(self) -> int:
+        return self.x.n_rows if hasattr(self.x, "n_rows") else len(self.x)
+
+
+class ShardSpec(Protocol):
+    """How to load one shard, again if need be; small (or shared) and picklable."""
+
+    def load(self) -> Shard: ...

@@ -1,0 +1,88 @@
+"""What every executor promises: one object a shard, methods called on all of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What one worker has done since the executor started."""
+
+    worker: int
+    shards: tuple[int, ...]
+    busy_s: float
+    n_restarts: int
+
+
+class Executor(ABC):
+    """Hosts one object a shard on some workers and calls their methods.
+
+    An executor knows nothing of what the objects compute. It promises:
+
+    - results come in shard order, and `reduce` adds them along one fixed binary tree
+      (distsvm.executors.tree), so every executor with any number of workers gives the same bits;
+    - an error raised by an object's method is raised here, with the shard's number, and the call
+      is never tried again;
+    - a worker process that dies is built again: its objects are made by their builders, the calls
+      made with `prepare` are repeated on them in order, and only its shards are asked again, as
+      often as the failure policy allows;
+    - arrays among the arguments are sent once to each worker process (or node) and arrive read-only.
+    """
+
+    name: str
+    n_workers: int
+
+    @abstractmethod
+    def start(
+        self, builders: Sequence[Callable[[], Any]], costs: Sequence[float] | None = None
+    ) -> None:
+        """Build the objects, builder i for shard i; `costs` balances shards between workers."""
+
+    @abstractmethod
+    def run(
+        self,
+        method: str,
+        *args: Any,
+        shards: Sequence[int] | None = None,
+        each: Sequence[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
+        """One result a shard, in the order of `shards` (all unless given).
+
+        Shard number s, the i-th of `shards`, is called as `object.method(*args, *each[i])`.
+        """
+
+    @abstractmethod
+    def prepare(
+        self,
+        method: str,
+        *args: Any,
+        shards: Sequence[int] | None = None,
+        each: Sequence[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
+        """As `run`, and repeated on every object that has to be built again."""
+
+    @abstractmethod
+    def reduce(self, method: str, *args: Any, groups: Sequence[range]) -> list[Any]:
+        """One sum for each group of consecutive shards; results must have `+`."""
+
+    @abstractmethod
+    def map(self, function: Callable[..., Any], items: Iterable[Any], *args: Any) -> Iterator[Any]:
+        """function(item, *args) for each item, in order, with few of them under way at a time."""
+
+    @abstractmethod
+    def activity(self) -> list[Activity]:
+        """What each worker has done so far."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of objects, processes and memory; calling it twice does no harm."""
+
+    def __enter__(self) -> Executor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

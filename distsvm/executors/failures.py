@@ -1,0 +1,42 @@
+"""What to do when a call fails: decisions without any process in sight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from distsvm.errors import DistSVMError, TaskError
+
+
+class Decision(Enum):
+    """What the driver does about a lost worker."""
+
+    REBUILD = "rebuild"
+    GIVE_UP = "give up"
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A worker process that died: which, for the how-manieth time in this run, and why."""
+
+    worker: int
+    shards: tuple[int, ...]
+    n_losses: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class FailurePolicy:
+    """Builds a lost worker again until `max_failures` workers were lost in one run."""
+
+    max_failures: int = 3
+
+    def decide(self, loss: Loss) -> Decision:
+        return Decision.GIVE_UP if loss.n_losses > self.max_failures else Decision.REBUILD
+
+
+def named(error: BaseException, shard: int) -> DistSVMError:
+    """The error with its shard's number in front: one of ours keeps its type, others are TaskErrors."""
+    if isinstance(error, DistSVMError):
+        return type(error)(f"shard {shard}: {error}")
+    return TaskError(f"shard {shard}: {type(error).__name__}: {error}")
