@@ -21,21 +21,17 @@ class Shard:
     y : array of labels, or a sequence of outputs; None where outputs are not known (prediction)
     weight : float64 array of shape (n,), or None for ones
     first : int
-        The number of the shard's first example in the whole data; 0 from files until all parts
-        are counted, so there messages name `source` as well.
+        The number of the shard's first example in the whole data; 0 in a shard from files, since
+        nobody knows the earlier parts' lengths before all are read.
     source : str
-        Where the examples came from, for messages ("array", or a file's name).
-    index_base : int
-        0 when columns count from 0, 1 when from 1; −1 when the file leaves it open.
-    lines : int array of shape (n,), or None
-        The line of each example in its file, where lines mean something.
+        Where the examples came from, for messages ("memory", or files and the part of them).
     """
 
     x: Rows | Sequence[Any]
     y: np.ndarray | Sequence[Any] | None
     weight: np.ndarray | None
     first: int = 0
-    source: str = "array"
+    source: str = "memory"
 
     @property
     def n(self) -> int:

@@ -1,0 +1,139 @@
+"""A data set: whatever can be cut into shards that its workers load themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from distsvm.data.features import Rows, SparseRows, as_rows
+from distsvm.data.partition import default_n_shards, partition
+from distsvm.data.shard import Shard, ShardSpec
+from distsvm.errors import ConfigError, DataError
+
+
+class Dataset(Protocol):
+    """Data that can be cut into shards without being read by the driver."""
+
+    def specs(
+        self, n_shards: int | None, cost: Callable[[Any], float] | None = None
+    ) -> Sequence[ShardSpec]:
+        """How to load each shard; `cost(x)` of one input balances shards where it is given."""
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedShard:
+    """A shard that is already in memory; when it is sent, only its own part travels."""
+
+    shard: Shard
+
+    def load(self) -> Shard:
+        return self.shard
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        s = self.shard
+        x = s.x.alone() if isinstance(s.x, SparseRows) else s.x
+        return (_loaded, (x, s.y, s.weight, s.first, s.source))
+
+
+def _loaded(*fields: Any) -> LoadedShard:
+    return LoadedShard(Shard(*fields))
+
+
+class TableData:
+    """Rows of features with labels, in memory.
+
+    Parameters
+    ----------
+    X : NumPy array of shape (n, d) or SciPy sparse matrix
+    y : array of shape (n,), or None for prediction
+    weight : array of shape (n,), optional
+    """
+
+    def __init__(self, X: Any, y: Any = None, weight: Any = None) -> None:
+        self.x: Rows = as_rows(X)
+        self.y = None if y is None else np.asarray(y)
+        self.weight = checked_weights(weight, self.x.n_rows)
+        if self.y is not None and self.y.shape != (self.x.n_rows,):
+            raise DataError(f"y has shape {self.y.shape}, expected ({self.x.n_rows},) as X has rows")
+
+    def specs(
+        self, n_shards: int | None, cost: Callable[[Any], float] | None = None
+    ) -> list[ShardSpec]:
+        return [
+            LoadedShard(
+                Shard(
+                    self.x.rows(part.start, part.stop),
+                    None if self.y is None else self.y[part.start : part.stop],
+                    None if self.weight is None else self.weight[part.start : part.stop],
+                    first=part.start,
+                )
+            )
+            for part in cut(self.x.costs(), n_shards)
+        ]
+
+
+class PairData:
+    """A list of inputs and a list of outputs, for tasks written in Python.
+
+    Parameters
+    ----------
+    inputs : sequence of anything picklable
+    outputs : sequence of the same length, or None for prediction
+    weight : array of shape (n,), optional
+    """
+
+    def __init__(
+        self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None, weight: Any = None
+    ) -> None:
+        self.inputs, self.outputs = inputs, outputs
+        self.weight = checked_weights(weight, len(inputs))
+        if outputs is not None and len(outputs) != len(inputs):
+            raise DataError(f"{len(outputs)} outputs for {len(inputs)} inputs")
+
+    def specs(
+        self, n_shards: int | None, cost: Callable[[Any], float] | None = None
+    ) -> list[ShardSpec]:
+        costs = np.ones(len(self.inputs))
+        if cost is not None:
+            costs = np.maximum(1e-12, [float(cost(x)) for x in self.inputs])
+        return [
+            LoadedShard(
+                Shard(
+                    self.inputs[part.start : part.stop],
+                    None if self.outputs is None else self.outputs[part.start : part.stop],
+                    None if self.weight is None else self.weight[part.start : part.stop],
+                    first=part.start,
+                )
+            )
+            for part in cut(costs, n_shards)
+        ]
+
+
+def cut(costs: np.ndarray, n_shards: int | None) -> list[range]:
+    """The ranges of n_shards shards (the default number unless given) over these examples."""
+    n = costs.size
+    if n == 0:
+        raise DataError("the data has no examples")
+    if n_shards is None:
+        n_shards = default_n_shards(n)
+    if not 1 <= n_shards <= n:
+        raise ConfigError(f"n_shards={n_shards}: expected 1 to {n}, the number of examples")
+    return partition(costs, n_shards)
+
+
+def checked_weights(weight: Any, n: int) -> np.ndarray | None:
+    """Example weights as float64, refused unless there is one a row, finite, ≥ 0, not all 0."""
+    if weight is None:
+        return None
+    weight = np.ascontiguousarray(weight, dtype=np.float64)
+    if weight.shape != (n,):
+        raise DataError(f"weights have shape {weight.shape}, expected ({n},)")
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if bad.size:
+        raise DataError(f"the weight of example {bad[0]} is {weight[bad[0]]}, expected ≥ 0")
+    if not weight.any():
+        raise DataError("all example weights are 0")
+    return weight

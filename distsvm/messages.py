@@ -1,0 +1,181 @@
+"""All that crosses a process border: frozen, arrays and numbers, and sums of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from distsvm.vectors import Vector, add
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What one scan of a shard, or of all shards, tells; summaries add up.
+
+    Parameters
+    ----------
+    n_examples : int
+    weight : float
+        Σ c_i of the examples' own weights (class weights come later).
+    labels, counts : arrays of shape (k,), or None
+        The distinct labels in increasing order, and how many examples have each; None for
+        outputs that are not labels.
+    least_column, n_columns : int
+        The smallest column stored, and 1 + the largest, as the file counts them; 0, 0 without
+        features.
+    largest : float64 array of shape (n_columns,), or None
+        max_i |x_ij| of each column.
+    square_norm : float
+        Σ c_i·‖x_i‖².
+    """
+
+    n_examples: int
+    weight: float
+    labels: np.ndarray | None = None
+    counts: np.ndarray | None = None
+    least_column: int = 0
+    n_columns: int = 0
+    largest: np.ndarray | None = None
+    square_norm: float = 0.0
+
+    def __add__(self, other: Summary) -> Summary:
+        labels, counts = None, None
+        if self.labels is not None and other.labels is not None:
+            labels, place = np.unique(
+                np.concatenate([self.labels, other.labels]), return_inverse=True
+            )
+            assert self.counts is not None
+            assert other.counts is not None
+            counts = np.bincount(
+                place.ravel(), np.concatenate([self.counts, other.counts]), labels.size
+            ).astype(np.int64)
+        largest = None
+        if self.largest is not None and other.largest is not None:
+            largest = np.zeros(max(self.n_columns, other.n_columns))
+            for part in (self.largest, other.largest):
+                np.maximum(largest[: part.size], part, out=largest[: part.size])
+        return Summary(
+            n_examples=self.n_examples + other.n_examples,
+            weight=self.weight + other.weight,
+            labels=labels,
+            counts=counts,
+            least_column=min(self.least_column, other.least_column),
+            n_columns=max(self.n_columns, other.n_columns),
+            largest=largest,
+            square_norm=self.square_norm + other.square_norm,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Planes:
+    """One plane for each of some examples of a shard, as output and loss, not as features.
+
+    Parameters
+    ----------
+    row : int64 array of shape (m,)
+        The example's place in its shard.
+    output : array-like of length m, indexed by integer arrays
+        ŷ in the form that the shard's oracle keeps outputs in.
+    loss : float64 array of shape (m,)
+        Δ(y, ŷ).
+    """
+
+    row: np.ndarray
+    output: Any
+    loss: np.ndarray
+
+    def __len__(self) -> int:
+        return self.row.size
+
+    def take(self, which: np.ndarray) -> Planes:
+        return Planes(self.row[which], self.output[which], self.loss[which])
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """What a round brings home from one shard, or from a group of them; sums add up.
+
+    With c_i the example's weight and (p_i, q_i) its plane of this round:
+
+    Parameters
+    ----------
+    a : Vector
+        Σ c_i·p_i.
+    b : float
+        Σ c_i·q_i.
+    upper : float
+        Σ c_i·(upper bound of H_i(w)); a bound of the risk only when every example is fresh.
+    n_fresh : int
+        Examples whose plane is the oracle's answer at this very w.
+    n_calls : int
+        Oracle calls that were made for this answer.
+    n_hits : int
+        Examples served from the cache.
+    n_planes : int
+        Planes held in the cache afterwards.
+    exact : bool
+        Whether every fresh plane is the exact maximum (otherwise `upper` only bounds it).
+    """
+
+    a: Vector
+    b: float
+    upper: float
+    n_fresh: int
+    n_calls: int
+    n_hits: int
+    n_planes: int
+    exact: bool
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(
+            a=add(self.a, other.a),
+            b=self.b + other.b,
+            upper=self.upper + other.upper,
+            n_fresh=self.n_fresh + other.n_fresh,
+            n_calls=self.n_calls + other.n_calls,
+            n_hits=self.n_hits + other.n_hits,
+            n_planes=self.n_planes + other.n_planes,
+            exact=self.exact and other.exact,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ShardFacts:
+    """What a shard says once its task is bound: its weight, its size, the theory's radius.
+
+    `radius` is the shard's max ‖ψ_i(ŷ)‖ over examples and outputs, None where nobody knows it;
+    `fingerprint` is a digest of the examples, empty unless it was asked for.
+    """
+
+    weight: float
+    n_bytes: int
+    radius: float | None
+    fingerprint: str
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """How well some predictions do; scores add up."""
+
+    n_examples: int
+    weight: float
+    loss: float
+    n_correct: int
+
+    @property
+    def mean_loss(self) -> float:
+        return self.loss / self.weight if self.weight else float("nan")
+
+    @property
+    def accuracy(self) -> float:
+        return self.n_correct / self.n_examples if self.n_examples else float("nan")
+
+    def __add__(self, other: Score) -> Score:
+        return Score(
+            self.n_examples + other.n_examples,
+            self.weight + other.weight,
+            self.loss + other.loss,
+            self.n_correct + other.n_correct,
+        )
