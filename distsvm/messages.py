@@ -27,8 +27,6 @@ class Summary:
         features.
     largest : float64 array of shape (n_columns,), or None
         max_i |x_ij| of each column.
-    square_norm : float
-        Σ c_i·‖x_i‖².
     """
 
     n_examples: int
@@ -38,7 +36,6 @@ class Summary:
     least_column: int = 0
     n_columns: int = 0
     largest: np.ndarray | None = None
-    square_norm: float = 0.0
 
     def __add__(self, other: Summary) -> Summary:
         labels, counts = None, None
@@ -64,7 +61,6 @@ class Summary:
             least_column=min(self.least_column, other.least_column),
             n_columns=max(self.n_columns, other.n_columns),
             largest=largest,
-            square_norm=self.square_norm + other.square_norm,
         )
 
 
@@ -142,17 +138,38 @@ class Sums:
 
 
 @dataclass(frozen=True, eq=False)
-class ShardFacts:
-    """What a shard says once its task is bound: its weight, its size, the theory's radius.
+class Facts:
+    """What a shard, or all shards, say once their task is bound; facts add up.
 
-    `radius` is the shard's max ‖ψ_i(ŷ)‖ over examples and outputs, None where nobody knows it;
-    `fingerprint` is a digest of the examples, empty unless it was asked for.
+    Parameters
+    ----------
+    weight : float
+        Σ c_i, class weights included.
+    square_norm : float
+        Σ c_i·‖Ψ(x_i, y_i)‖².
+    radius : float or None
+        max ‖ψ_i(ŷ)‖ over examples and outputs, None where nobody knows it.
+    n_bytes : int
+        Memory of the packed examples.
+    fingerprint : str
+        Digests of the shards' examples, in shard order; empty unless it was asked for.
     """
 
     weight: float
-    n_bytes: int
+    square_norm: float
     radius: float | None
+    n_bytes: int
     fingerprint: str
+
+    def __add__(self, other: Facts) -> Facts:
+        known = self.radius is not None and other.radius is not None
+        return Facts(
+            self.weight + other.weight,
+            self.square_norm + other.square_norm,
+            max(self.radius, other.radius) if known else None,  # type: ignore[type-var]
+            self.n_bytes + other.n_bytes,
+            self.fingerprint + other.fingerprint,
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,127 @@
+"""The driver's memory: cuts, their Gram matrix and the dual solution α."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from distsvm.cuts.cut import Cut
+from distsvm.qp.base import QPProblem, QPSolution
+from distsvm.vectors import Vector
+
+
+class WorkingSet:
+    """Cuts with α ≥ 0. A new cut costs one row of the Gram matrix; nothing is computed twice.
+
+    The set never multiplies vectors itself: rows come from whoever can (a risk), since for kernels
+    there is no vector to multiply.
+
+    Parameters
+    ----------
+    limit : float64 array of shape (n_blocks,)
+        Σ α of a block's cuts is at most this (C, for every block).
+    """
+
+    def __init__(self, limit: np.ndarray) -> None:
+        self.limit = limit
+        self.cuts: list[Cut] = []
+        self.alpha = np.zeros(0)
+        self.idle = np.zeros(0, dtype=np.int64)
+        self._gram = np.zeros((16, 16))
+
+    def __len__(self) -> int:
+        return len(self.cuts)
+
+    @property
+    def gram(self) -> np.ndarray:
+        return self._gram[: len(self), : len(self)]
+
+    @property
+    def n_support(self) -> int:
+        """Cuts with α > 0."""
+        return int(np.count_nonzero(self.alpha))
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(cut.a.nbytes for cut in self.cuts) + self._gram.nbytes
+
+    def add(self, cut: Cut, row: np.ndarray) -> None:
+        """Add a cut; `row` holds its products with the cuts before it and, last, with itself."""
+        m = len(self)
+        if m == self._gram.shape[0]:
+            larger = np.zeros((2 * m, 2 * m))
+            larger[:m, :m] = self._gram
+            self._gram = larger
+        self._gram[m, : m + 1] = self._gram[: m + 1, m] = row
+        self.cuts.append(cut)
+        self.alpha = np.append(self.alpha, 0.0)
+        self.idle = np.append(self.idle, 0)
+
+    def problem(self) -> QPProblem:
+        """The dual QP over these cuts."""
+        return QPProblem(
+            gram=np.ascontiguousarray(self.gram),
+            b=np.array([cut.b for cut in self.cuts]),
+            block=np.array([cut.block for cut in self.cuts], dtype=np.int64),
+            limit=self.limit,
+        )
+
+    def accept(self, solution: QPSolution) -> None:
+        """Take the QP's α; a cut without α is idle for one solve more."""
+        self.alpha = solution.alpha
+        self.idle = np.where(self.alpha > 0, 0, self.idle + 1)
+
+    def linear(self) -> float:
+        """Σ α·b, the linear part of the dual value."""
+        return float(sum(a * cut.b for a, cut in zip(self.alpha.tolist(), self.cuts, strict=True)))
+
+    def slack(self, values: np.ndarray) -> np.ndarray:
+        """ξ of each block, max(0, largest value), from the values b − ⟨a, w⟩ of all cuts."""
+        slack = np.zeros(self.limit.size)
+        np.maximum.at(slack, [cut.block for cut in self.cuts], values)
+        return slack
+
+    def drop_idle(self, n_solves: int) -> None:
+        """Forget cuts that had α = 0 in the last `n_solves` solves; w and D stay as they are."""
+        self._keep(np.flatnonzero(self.idle < n_solves))
+
+    def shrink(self, max_cuts: int, combine: object) -> None:
+        """Bring the set down to `max_cuts` cuts by putting aggregates in the place of cuts.
+
+        The cuts of a block with the smallest α become one, (Σ α a, Σ α b) / Σ α: a cut as true
+        as they were, and w and D do not change. `combine(vectors, coefficients)` is the sum.
+        """
+        while len(self) > max_cuts:
+            blocks = np.array([cut.block for cut in self.cuts])
+            crowded = np.bincount(blocks).argmax()
+            members = np.flatnonzero(blocks == crowded)
+            if members.size < 2:
+                return
+            n_surplus = min(len(self) - max_cuts + 1, members.size - 1)
+            order = members[np.argsort(self.alpha[members], kind="stable")]
+            self._merge(np.sort(order[: max(2, n_surplus)]), combine)
+
+    def _merge(self, members: np.ndarray, combine: object) -> None:
+        share = self.alpha[members]
+        total = float(share.sum())
+        if total > 0:
+            share = share / total
+            first = members[0]
+            vectors: list[Vector] = [self.cuts[j].a for j in members]
+            b = float(sum(s * self.cuts[j].b for s, j in zip(share.tolist(), members, strict=True)))
+            a = combine(vectors, share)  # type: ignore[operator]
+            row = share @ self.gram[members]
+            row[first] = share @ self.gram[np.ix_(members, members)] @ share
+            self.cuts[first] = Cut(a, b, self.cuts[first].block)
+            self._gram[first, : len(self)] = self._gram[: len(self), first] = row
+            self.alpha = self.alpha.copy()
+            self.alpha[first] = total
+            members = members[1:]
+        self._keep(np.setdiff1d(np.arange(len(self)), members))
+
+    def _keep(self, kept: np.ndarray) -> None:
+        if kept.size == len(self):
+            return
+        gram = self.gram[np.ix_(kept, kept)]
+        self._gram[: kept.size, : kept.size] = gram
+        self.cuts = [self.cuts[j] for j in kept]
+        self.alpha, self.idle = self.alpha[kept], self.idle[kept]

@@ -1,0 +1,38 @@
+"""The separation oracle of classes: every output is enumerated."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from distsvm.kernels.options import kernel
+
+
+@kernel
+def most_violated(scores, truth, losses, slack, output, loss, value):
+    """For each example the class that maximises its plane's value; ties go to the lowest class.
+
+    value = Δ − (s_y − s_ŷ) for margin rescaling, Δ·(1 − (s_y − s_ŷ)) for slack rescaling; the
+    truth is among the candidates, with value 0, so value ≥ 0.
+    """
+    for i in range(truth.size):
+        s = scores[i]
+        y = truth[i]
+        delta = losses[y]
+        best = -1
+        highest = -np.inf
+        if slack:
+            for c in range(s.size):
+                v = delta[c] * (1.0 - (s[y] - s[c]))
+                if v > highest:
+                    highest = v
+                    best = c
+        else:
+            for c in range(s.size):
+                v = delta[c] + s[c]
+                if v > highest:
+                    highest = v
+                    best = c
+            highest = delta[best] - (s[y] - s[best])
+        output[i] = best
+        loss[i] = delta[best]
+        value[i] = highest

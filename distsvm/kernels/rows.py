@@ -1,0 +1,132 @@
+"""Products of feature rows with weights, and weighted sums of rows: dense and sparse by rows.
+
+V has shape (d, r), feature by feature, so that one feature's r weights are one run of memory.
+Rows may have any real dtype; all sums are float64.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from distsvm.kernels.options import kernel
+
+PIECE = 256
+
+
+@kernel
+def dense_products(X, rows, V, bias, out):
+    """out[i] = X[rows[i]] @ V + bias."""
+    d = X.shape[1]
+    buffer = np.empty((PIECE, d))
+    for start in range(0, rows.size, PIECE):
+        stop = min(start + PIECE, rows.size)
+        # Gathering makes float64 of any dtype, and leaves the piece in the cache for BLAS.
+        for i in range(start, stop):
+            x = X[rows[i]]
+            copy = buffer[i - start]
+            for j in range(d):
+                copy[j] = x[j]
+        np.dot(buffer[: stop - start], V, out[start:stop])
+        for i in range(start, stop):
+            z = out[i]
+            for c in range(z.size):
+                z[c] += bias[c]
+
+
+@kernel
+def sparse_products(values, columns, starts, rows, V, bias, out):
+    """out[i] = x_i @ V + bias, x_i the sparse row rows[i]; columns beyond V count as zero."""
+    d = V.shape[0]
+    for i in range(rows.size):
+        z = out[i]
+        for c in range(z.size):
+            z[c] = bias[c]
+        for e in range(starts[rows[i]], starts[rows[i] + 1]):
+            j = columns[e]
+            if j < d:
+                x = np.float64(values[e])
+                v = V[j]
+                for c in range(z.size):
+                    z[c] += x * v[c]
+
+
+@kernel
+def dense_sums(X, rows, scale, from_code, to_code, coefficients, codes, unit, out):
+    """out[j, :] += Σ_i coefficient_i · scale[j] · X[rows[i], j] · (codes[from] − codes[to]).
+
+    `out` has one more row than X has columns: the constant feature, whose scale is scale[d].
+    `unit` says that codes is the identity, so that only two columns change.
+    """
+    d = X.shape[1]
+    r = codes.shape[1]
+    # Class by class inside, so that the inner loop runs along one row of memory.
+    inner = np.zeros((r, d + 1))
+    for i in range(rows.size):
+        a, b = from_code[i], to_code[i]
+        if a == b or coefficients[i] == 0.0:
+            continue
+        x = X[rows[i]]
+        for c in range(r):
+            if unit and c != a and c != b:
+                continue
+            k = coefficients[i] * (codes[a, c] - codes[b, c])
+            if k == 0.0:
+                continue
+            target = inner[c]
+            for j in range(d):
+                target[j] += k * x[j]
+            target[d] += k
+    for j in range(d + 1):
+        for c in range(r):
+            out[j, c] += scale[j] * inner[c, j]
+
+
+@kernel
+def sparse_sums(
+    values, columns, starts, rows, scale, from_code, to_code, coefficients, codes, unit, out
+):
+    """As dense_sums, for sparse rows."""
+    d = out.shape[0] - 1
+    r = codes.shape[1]
+    for i in range(rows.size):
+        a, b = from_code[i], to_code[i]
+        k = coefficients[i]
+        if a == b or k == 0.0:
+            continue
+        if unit:
+            for e in range(starts[rows[i]], starts[rows[i] + 1]):
+                j = columns[e]
+                x = k * scale[j] * values[e]
+                out[j, a] += x
+                out[j, b] -= x
+            out[d, a] += k * scale[d]
+            out[d, b] -= k * scale[d]
+        else:
+            for c in range(r):
+                step = k * (codes[a, c] - codes[b, c])
+                for e in range(starts[rows[i]], starts[rows[i] + 1]):
+                    j = columns[e]
+                    out[j, c] += step * scale[j] * values[e]
+                out[d, c] += step * scale[d]
+
+
+@kernel
+def sparse_square_norms(values, columns, starts, scale, out):
+    """out[i] = Σ_j (scale[j]·x_ij)², without the constant feature."""
+    for i in range(out.size):
+        total = 0.0
+        for e in range(starts[i], starts[i + 1]):
+            x = scale[columns[e]] * values[e]
+            total += x * x
+        out[i] = total
+
+
+@kernel
+def dense_square_norms(X, scale, out):
+    """out[i] = Σ_j (scale[j]·x_ij)², without the constant feature."""
+    for i in range(out.size):
+        total = 0.0
+        for j in range(X.shape[1]):
+            x = scale[j] * X[i, j]
+            total += x * x
+        out[i] = total

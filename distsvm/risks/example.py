@@ -1,0 +1,84 @@
+"""The risk of examples: R(w) = Σ c_i·H_i(w) / Σ c_i, asked of the workers that own them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from distsvm.cuts.cut import Cut
+from distsvm.executors.base import Executor
+from distsvm.messages import Sums
+from distsvm.risks.base import Answer
+from distsvm.vectors import Vector, add_into, compact, dot, scale
+
+
+class ExampleRisk:
+    """Turns w into cuts by one call of every shard.
+
+    Parameters
+    ----------
+    executor : Executor
+        Hosts a bound ShardWorker for each shard of the training data.
+    blocks : list of range
+        The shards of each block; one block unless there is a slack for each of several.
+    total_weight : float
+        Σ c_i of all examples.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        blocks: Sequence[range],
+        dim: int,
+        n_examples: int,
+        total_weight: float,
+        has_cache: bool,
+    ) -> None:
+        self.executor, self.blocks = executor, blocks
+        self.dim, self.n_examples, self.has_cache = dim, n_examples, has_cache
+        self.n_blocks = len(blocks)
+        self.total_weight = total_weight
+
+    def fresh(self, w: np.ndarray) -> Answer:
+        return self._answer("fresh", w)
+
+    def cached(self, w: np.ndarray) -> Answer:
+        return self._answer("cached", w)
+
+    def refresh(self, w: np.ndarray, round_number: int, fraction: float) -> Answer:
+        return self._answer("refresh", w, round_number, fraction)
+
+    def gram_row(self, cut: Cut, cuts: Sequence[Cut]) -> np.ndarray:
+        return np.array([dot(cut.a, other.a) for other in cuts])
+
+    def combine(self, vectors: Sequence[Vector], coefficients: np.ndarray) -> Vector:
+        return compact(self._sum(vectors, coefficients))
+
+    def weights(self, cuts: Sequence[Cut], alpha: np.ndarray) -> np.ndarray:
+        return self._sum([cut.a for cut in cuts], alpha)
+
+    def values(self, cuts: Sequence[Cut], w: np.ndarray) -> np.ndarray:
+        return np.array([cut.b - dot(cut.a, w) for cut in cuts])
+
+    def _sum(self, vectors: Sequence[Vector], coefficients: np.ndarray) -> np.ndarray:
+        total = np.zeros(self.dim)
+        for vector, coefficient in zip(vectors, coefficients.tolist(), strict=True):
+            if coefficient:
+                add_into(total, coefficient, vector)
+        return total
+
+    def _answer(self, method: str, *args: Any) -> Answer:
+        sums: list[Sums] = self.executor.reduce(method, *args, groups=self.blocks)
+        share = 1.0 / self.total_weight
+        n_fresh = sum(s.n_fresh for s in sums)
+        return Answer(
+            cuts=[Cut(scale(s.a, share), share * s.b, block) for block, s in enumerate(sums)],
+            risk=share * sum(s.upper for s in sums),
+            fresh=n_fresh == self.n_examples,
+            exact=all(s.exact for s in sums),
+            n_calls=sum(s.n_calls for s in sums),
+            n_hits=sum(s.n_hits for s in sums),
+            n_planes=sum(s.n_planes for s in sums),
+        )

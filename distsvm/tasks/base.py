@@ -1,0 +1,119 @@
+"""Task: what a structure means. A new one takes four methods in plain Python."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from distsvm.data.shard import Shard
+from distsvm.errors import ConfigError
+from distsvm.messages import Summary
+from distsvm.tasks.outputs import from_json, to_json
+from distsvm.vectors import SparseVector
+
+if TYPE_CHECKING:
+    from distsvm.tasks.oracle import Oracle
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """The answer of an oracle that is not exact: an output, and an upper bound of the maximum.
+
+    `upper` bounds H(w) = max_ŷ of the plane values from above; the certificate of a run with
+    such answers is an "upper bound": primal and gap are then bounds, and still true.
+    """
+
+    output: Any
+    upper: float
+
+
+class Task(ABC):
+    """What a structure means: Ψ, Δ and the search. Frozen, so that it travels to every worker.
+
+    Write `joint_features`, `loss`, `decode` and `separate` and set `dim`; the rest has defaults.
+    `distsvm.testing.check_task` tests them on examples of yours. Make the class a frozen
+    dataclass whose fields are numbers, strings, lists, dicts and arrays, and its models can be
+    saved and loaded without pickle.
+
+    Attributes
+    ----------
+    dim : int
+        The length of w.
+    rescalings : set of str
+        What `separate` can do: "margin", "slack", or both.
+    largest_loss : float
+        An upper bound of Δ; the default of eps is 0.001 of it.
+    """
+
+    dim: int
+    rescalings: ClassVar[frozenset[str] | set[str]] = frozenset({"margin"})
+    largest_loss: float = 1.0
+    compiled: ClassVar[bool] = False
+    enumerates: ClassVar[bool] = False
+    """Whether scoring cached planes costs as much as the oracle itself: no cache by default then."""
+
+    @abstractmethod
+    def joint_features(
+        self, x: Any, y: Any
+    ) -> SparseVector | Mapping[int, float] | np.ndarray:
+        """Ψ(x, y), of length dim; a dict of {position: value} will do."""
+
+    @abstractmethod
+    def loss(self, y: Any, y_hat: Any) -> float:
+        """Δ(y, ŷ): not negative, and 0 when they are equal."""
+
+    @abstractmethod
+    def decode(self, w: np.ndarray, x: Any) -> Any:
+        """argmax_ŷ ⟨w, Ψ(x, ŷ)⟩, the prediction. w is read-only."""
+
+    @abstractmethod
+    def separate(self, w: np.ndarray, x: Any, y: Any, rescaling: str) -> Any:
+        """The most violated output, or Bounded(output, upper).
+
+        argmax_ŷ Δ(y, ŷ) − ⟨w, Ψ(x, y) − Ψ(x, ŷ)⟩ for rescaling "margin",
+        argmax_ŷ Δ(y, ŷ)·(1 − ⟨w, Ψ(x, y) − Ψ(x, ŷ)⟩) for "slack". w is read-only.
+        """
+
+    def prepare(self, summary: Summary) -> Task:
+        """The task with what it had to learn from one scan of all data (labels, dimension)."""
+        return self
+
+    def scan(self, shard: Shard) -> Summary:
+        """What prepare() wants to know of one shard."""
+        weight = float(shard.n) if shard.weight is None else float(shard.weight.sum())
+        return Summary(n_examples=shard.n, weight=weight)
+
+    def oracle(self, shard: Shard, rescaling: str) -> Oracle:
+        """The task bound to one shard; tasks with compiled kernels give their own."""
+        from distsvm.tasks.python import PythonOracle
+
+        return PythonOracle(self, shard, rescaling)
+
+    def encode_output(self, y: Any) -> Any:
+        """The output in JSON's terms, for files: numbers, strings, lists, tuples, dicts, arrays."""
+        return to_json(y)
+
+    def decode_output(self, data: Any) -> Any:
+        """The output that encode_output made `data` of."""
+        return from_json(data)
+
+    def radius(self) -> float | None:
+        """ρ of the theory, max ‖Ψ(x, y) − Ψ(x, ŷ)‖, if known."""
+        return None
+
+    def cost(self, x: Any) -> float:
+        """The work of one oracle call on x, in any unit; shards are balanced by it."""
+        return 1.0
+
+    def carry(self, w: np.ndarray, earlier: Task) -> np.ndarray:
+        """A starting point for this task from the w of an earlier one; as it is if dim agrees."""
+        if earlier.dim != self.dim:
+            raise ConfigError(
+                f"start: the earlier model has dimension {earlier.dim}, this task {self.dim}"
+            )
+        return w
+

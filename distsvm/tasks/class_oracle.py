@@ -1,0 +1,169 @@
+"""The oracle of classes: all classes of many rows, in compiled code."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from distsvm.data.features import DenseRows, Rows, SparseRows, frozen
+from distsvm.data.shard import Shard
+from distsvm.errors import DataError
+from distsvm.kernels import classes as class_kernels
+from distsvm.kernels import rows as row_kernels
+from distsvm.messages import Planes
+from distsvm.tasks.oracle import Oracle, Separation
+
+if TYPE_CHECKING:
+    from distsvm.tasks.classes import ClassTask
+
+PIECE_BYTES = 4 << 20
+
+
+class ClassOracle(Oracle):
+    """Enumerates the classes of many rows in compiled code."""
+
+    def __init__(self, task: ClassTask, shard: Shard, rescaling: str) -> None:
+        self.task, self.first = task, shard.first
+        self.rows = _shifted(shard.x, task, shard)  # type: ignore[arg-type]
+        self.n = shard.n
+        self.slack = rescaling == "slack"
+        self.truth = None if shard.y is None else frozen(task.encode(shard.y, shard.first))
+        self.weight = shard.weight
+        self.matrix = frozen(task.loss_matrix())
+        self.codes, self.unit = frozen(task.codes), task.unit
+        self.scale = frozen(task.feature_scale())
+        # A piece's rows and its scores both stay in the cache, and it has more rows than classes.
+        k, r = self.codes.shape
+        row_bytes = max(8 * k, self.rows.nbytes // max(1, self.n))
+        self.piece = max(256, 4 * r, PIECE_BYTES // row_bytes)
+
+    def view(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        V, bias = self.task.weights(w)
+        return frozen(V), frozen(bias)
+
+    def scores(self, view: tuple[np.ndarray, np.ndarray], rows: np.ndarray) -> np.ndarray:
+        """⟨w, Ψ(x, ŷ)⟩ of every class, shape (m, k)."""
+        V, bias = view
+        out = np.empty((rows.size, bias.size))
+        if isinstance(self.rows, DenseRows):
+            row_kernels.dense_products(self.rows.values, frozen(rows), V, bias, out)
+        else:
+            row_kernels.sparse_products(*self._sparse(), frozen(rows), V, bias, out)
+        return out if self.unit else out @ self.codes.T
+
+    def separate(self, view: Any, rows: np.ndarray) -> Separation:
+        output, loss, value = np.empty(rows.size, np.int32), np.empty(rows.size), np.empty(rows.size)
+        class_kernels.most_violated(
+            self.scores(view, rows), self._truth(rows), self.matrix, self.slack, output, loss, value
+        )
+        return Separation(Planes(rows, output, loss), value, value, exact=True)
+
+    def values(self, view: Any, planes: Planes) -> np.ndarray:
+        if not len(planes):
+            return np.empty(0)
+        values = np.empty(len(planes))
+        rows, place = np.unique(planes.row, return_inverse=True)
+        # All classes of a row at once: one matrix product is cheaper than picking columns.
+        for start in range(0, rows.size, self.piece):
+            piece = rows[start : start + self.piece]
+            inside = np.flatnonzero((place >= start) & (place < start + piece.size))
+            local = place[inside] - start
+            scores = self.scores(view, piece)
+            margin = (
+                scores[local, self._truth(planes.row[inside])]
+                - scores[local, planes.output[inside]]
+            )
+            loss = planes.loss[inside]
+            values[inside] = loss * (1.0 - margin) if self.slack else loss - margin
+        return values
+
+    def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
+        coefficients = weights * planes.loss if self.slack else weights
+        given = (
+            frozen(planes.row), self.scale, self._truth(planes.row), frozen(planes.output),
+            frozen(coefficients), self.codes, self.unit, out.reshape(self.scale.size, -1),
+        )  # fmt: skip
+        if isinstance(self.rows, DenseRows):
+            row_kernels.dense_sums(self.rows.values, *given)
+        else:
+            row_kernels.sparse_sums(*self._sparse(), *given)
+
+    def decode(self, view: Any, rows: np.ndarray) -> np.ndarray:
+        return np.argmax(self.scores(view, rows), axis=1).astype(np.int32)
+
+    def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
+        return self.matrix[self._truth(rows), outputs]
+
+    def public(self, outputs: Any) -> np.ndarray:
+        return self.task.labels[outputs]
+
+    def no_outputs(self, m: int) -> np.ndarray:
+        return np.zeros(m, dtype=np.int32)
+
+    def keys(self, outputs: Any) -> np.ndarray:
+        return outputs.astype(np.int64)
+
+    def pack(self, planes: Planes) -> dict[str, np.ndarray]:
+        return {"row": planes.row, "output": planes.output, "loss": planes.loss}
+
+    def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
+        return Planes(arrays["row"], arrays["output"], arrays["loss"])
+
+    def fingerprint(self) -> str:
+        state = hashlib.blake2b(digest_size=16)
+        for array in (*self.rows.arrays(), self.truth, self.weight):
+            if array is not None:
+                state.update(f"{array.dtype.str}{array.shape}".encode())
+                state.update(np.ascontiguousarray(array).data)
+        return state.hexdigest()
+
+    def class_weights(self) -> np.ndarray | None:
+        weights = self.task.class_weights
+        return None if weights is None else weights[self._all_truth()]
+
+    def size(self, weights: np.ndarray) -> tuple[float, float | None]:
+        norms = np.empty(self.n)
+        if isinstance(self.rows, DenseRows):
+            row_kernels.dense_square_norms(self.rows.values, self.scale, norms)
+        else:
+            row_kernels.sparse_square_norms(*self._sparse(), self.scale, norms)
+        norms += self.scale[-1] ** 2
+        apart = np.square(self.codes[:, None, :] - self.codes[None, :, :]).sum(axis=2)
+        own = np.square(self.codes).sum(axis=1)[self._all_truth()]
+        radius = np.sqrt(norms.max(initial=0.0) * apart.max())
+        return float(weights @ (norms * own)), float(radius)
+
+    @property
+    def n_bytes(self) -> int:
+        return self.rows.nbytes + (0 if self.truth is None else self.truth.nbytes)
+
+    def _all_truth(self) -> np.ndarray:
+        if self.truth is None:
+            raise DataError("the examples have no labels")
+        return self.truth
+
+    def _truth(self, rows: np.ndarray) -> np.ndarray:
+        return frozen(self._all_truth()[rows])
+
+    def _sparse(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        assert isinstance(self.rows, SparseRows)
+        return self.rows.values, self.rows.columns, self.rows.starts
+
+
+def _shifted(x: Rows, task: ClassTask, shard: Shard) -> Rows:
+    """The rows with columns counted from 0, refused if they do not fit the task."""
+    if isinstance(x, DenseRows):
+        if x.n_columns != task.n_features:
+            raise DataError(
+                f"the data ({shard.source}) has {x.n_columns} features, expected {task.n_features}"
+            )
+        return DenseRows(frozen(x.values))
+    n_columns = x.n_columns - task.index_base
+    if n_columns > task.n_features:
+        raise DataError(
+            f"the data ({shard.source}) has {n_columns} features, expected {task.n_features}"
+        )
+    columns = x.columns - task.index_base if task.index_base else x.columns
+    return SparseRows(frozen(x.values), frozen(columns), frozen(x.starts), task.n_features)

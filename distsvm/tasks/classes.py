@@ -1,0 +1,310 @@
+"""Classes: binary (Ψ = ½yx) and multiclass (stacked), for dense and sparse rows.
+
+Both are Ψ(x, y) = x ⊗ code(y): one number a class for binary, a unit vector for multiclass.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from distsvm.data.features import as_rows
+from distsvm.data.scan import summarise
+from distsvm.data.shard import Shard
+from distsvm.errors import ConfigError, DataError
+from distsvm.messages import Summary
+from distsvm.tasks.base import Task
+from distsvm.tasks.class_oracle import ClassOracle
+from distsvm.vectors import SparseVector
+
+log = logging.getLogger(__name__)
+
+BAD_RANGE = 1e3
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTask(Task):
+    """Predict one of some classes from a row of features.
+
+    w has shape (n_features + 1, r), feature by feature, flattened; its last row is the intercept
+    (always there, and without effect where `intercept_scaling` is 0).
+
+    Parameters
+    ----------
+    losses : "zero-one", or an array of shape (k, k)
+        Δ(y, ŷ) = losses[y, ŷ] in the order of the classes; zero-one is [y ≠ ŷ].
+    loss_scale : float, default 1
+        Multiplies every loss. The objective at (C, s) is s² times that at (C/s, 1).
+    intercept_scaling : float, default 1
+        The value of the constant feature; 0 for no intercept.
+    scale : bool, default False
+        Divide every feature by its largest absolute value in the training data.
+    class_weight : "balanced", dict of label to weight, or None
+        Multiplies the weights of a class's examples.
+    classes : array of labels, or None
+        None takes the labels that the data has, in increasing order.
+    """
+
+    losses: Any = "zero-one"
+    loss_scale: float = 1.0
+    intercept_scaling: float = 1.0
+    scale: bool = False
+    class_weight: Any = None
+    classes: np.ndarray | None = None
+    # Known after prepare():
+    n_features: int = 0
+    index_base: int = 0
+    scaler: np.ndarray | None = None
+    class_weights: np.ndarray | None = None
+
+    rescalings: ClassVar[frozenset[str]] = frozenset({"margin", "slack"})
+    compiled: ClassVar[bool] = True
+    enumerates: ClassVar[bool] = True
+
+    # --- what prepare() learns -------------------------------------------------------------
+
+    def scan(self, shard: Shard) -> Summary:
+        return summarise(shard)
+
+    def prepare(self, summary: Summary) -> ClassTask:
+        labels = summary.labels
+        if labels is None:
+            raise DataError("the data has no labels")
+        classes = labels if self.classes is None else np.unique(np.asarray(self.classes))
+        unknown = labels[~np.isin(labels, classes)]
+        if unknown.size:
+            raise DataError(f"label {unknown[0]!r} is not among the classes {_shown(classes)}")
+        self._check_classes(classes)
+        # A file that never uses column 0 counts from 1.
+        base = 1 if summary.least_column >= 1 else 0
+        n_features = summary.n_columns - base
+        scaler = self._scaler(summary, base)
+        task = replace(
+            self,
+            classes=_plain_labels(classes),
+            n_features=n_features,
+            index_base=base,
+            scaler=scaler,
+            class_weights=self._weights_of(classes, summary),
+        )
+        task.loss_matrix()  # refuses a matrix that does not fit
+        return task
+
+    def _check_classes(self, classes: np.ndarray) -> None:
+        if classes.size < 2:
+            raise DataError(
+                f"the data has one class, {classes[0]!r}; at least two classes are needed"
+            )
+
+    def _scaler(self, summary: Summary, base: int) -> np.ndarray | None:
+        if summary.largest is None:
+            return None
+        largest = summary.largest[base:]
+        used = largest[largest > 0]
+        if self.scale:
+            return 1.0 / np.where(largest > 0, largest, 1.0)
+        if used.size and used.max() > BAD_RANGE * used.min():
+            wide, narrow = int(np.argmax(largest)), int(np.argmin(np.where(largest > 0, largest, np.inf)))
+            log.warning(
+                "badly scaled features: feature %d reaches %.3g, feature %d only %.3g; training "
+                "may be slow and the small ones ignored. scale=True divides each by its largest "
+                "absolute value",
+                wide, largest[wide], narrow, largest[narrow],
+            )
+        return None
+
+    def _weights_of(self, classes: np.ndarray, summary: Summary) -> np.ndarray | None:
+        if self.class_weight is None:
+            return None
+        if isinstance(self.class_weight, str):
+            if self.class_weight != "balanced":
+                raise ConfigError(
+                    f"class_weight={self.class_weight!r}: expected 'balanced', a dict or None"
+                )
+            assert summary.labels is not None
+            assert summary.counts is not None
+            counts = np.zeros(classes.size)
+            counts[np.searchsorted(classes, summary.labels)] = summary.counts
+            return summary.n_examples / (classes.size * np.maximum(counts, 1))
+        weights = np.ones(classes.size)
+        for label, weight in dict(self.class_weight).items():
+            place = np.flatnonzero(classes == label)
+            if not place.size:
+                raise ConfigError(f"class_weight names {label!r}, which is not a class of the data")
+            if not (np.isfinite(weight) and weight >= 0):
+                raise ConfigError(f"class_weight of {label!r} is {weight}, expected ≥ 0")
+            weights[place[0]] = weight
+        return weights
+
+    # --- the structure ---------------------------------------------------------------------
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The classes, once they are known."""
+        if self.classes is None:
+            raise ConfigError("the task is not prepared: its classes are not known yet")
+        return self.classes
+
+    @property
+    def codes(self) -> np.ndarray:
+        """code(y) of each class, shape (k, r)."""
+        raise NotImplementedError
+
+    @property
+    def unit(self) -> bool:
+        """Whether codes is the identity."""
+        return False
+
+    @property
+    def dim(self) -> int:  # type: ignore[override]
+        return (self.n_features + 1) * self.codes.shape[1]
+
+    @property
+    def largest_loss(self) -> float:  # type: ignore[override]
+        return float(self.loss_matrix().max())
+
+    def loss_matrix(self) -> np.ndarray:
+        """Δ(y, ŷ) for all pairs of classes, shape (k, k)."""
+        if not (np.isfinite(self.loss_scale) and self.loss_scale > 0):
+            raise ConfigError(f"loss_scale={self.loss_scale}: expected a number > 0")
+        k = self.labels.size
+        if isinstance(self.losses, str):
+            if self.losses != "zero-one":
+                raise ConfigError(f"loss={self.losses!r}: expected 'zero-one' or a cost matrix")
+            return self.loss_scale * (1.0 - np.eye(k))
+        matrix = np.asarray(self.losses, dtype=np.float64)
+        if matrix.shape != (k, k):
+            raise ConfigError(f"loss: the cost matrix has shape {matrix.shape}, expected ({k}, {k})")
+        if not np.isfinite(matrix).all() or (matrix < 0).any():
+            raise ConfigError("loss: the cost matrix has an entry that is negative or not finite")
+        if np.diag(matrix).any():
+            raise ConfigError("loss: the cost matrix has a diagonal that is not 0")
+        if not matrix.any():
+            raise ConfigError("loss: the cost matrix is all 0")
+        return self.loss_scale * matrix
+
+    def feature_scale(self) -> np.ndarray:
+        """What each feature is multiplied by, shape (n_features + 1,); last the constant one."""
+        scale = np.ones(self.n_features + 1)
+        if self.scaler is not None:
+            scale[:-1] = self.scaler
+        scale[-1] = self.intercept_scaling
+        return scale
+
+    def weights(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(V, bias) with scores X @ V + bias of the features as they are, shapes (d, r), (r,)."""
+        V = w.reshape(self.n_features + 1, -1) * self.feature_scale()[:, None]
+        return V[:-1], V[-1]
+
+    def joint_features(self, x: Any, y: Any) -> SparseVector:
+        row = np.append(np.asarray(x, dtype=np.float64), 1.0) * self.feature_scale()
+        psi = np.outer(row, self.codes[self._code(y)]).ravel()
+        index = np.flatnonzero(psi)
+        return SparseVector(index, psi[index], self.dim)
+
+    def loss(self, y: Any, y_hat: Any) -> float:
+        return float(self.loss_matrix()[self._code(y), self._code(y_hat)])
+
+    def decode(self, w: np.ndarray, x: Any) -> Any:
+        oracle = self.oracle(Shard(as_rows(np.atleast_2d(x)), None, None), "margin")
+        return oracle.public(oracle.decode(oracle.view(w), np.zeros(1, np.int64)))[0]
+
+    def separate(self, w: np.ndarray, x: Any, y: Any, rescaling: str) -> Any:
+        oracle = self.oracle(Shard(as_rows(np.atleast_2d(x)), np.array([y]), None), rescaling)
+        found = oracle.separate(oracle.view(w), np.zeros(1, np.int64))
+        return oracle.public(found.planes.output)[0]
+
+    def oracle(self, shard: Shard, rescaling: str) -> ClassOracle:
+        return ClassOracle(self, shard, rescaling)
+
+    def carry(self, w: np.ndarray, earlier: Task) -> np.ndarray:
+        """w of an earlier task of this kind, with zeros for features and classes it had not."""
+        if not isinstance(earlier, type(self)):
+            raise ConfigError(
+                f"start: the earlier model is for {type(earlier).__name__}, "
+                f"this task is {type(self).__name__}"
+            )
+        if earlier.n_features > self.n_features:
+            raise ConfigError(
+                f"start: the earlier model has {earlier.n_features} features, "
+                f"this data {self.n_features}"
+            )
+        lost = earlier.labels[~np.isin(earlier.labels, self.labels)]
+        if lost.size:
+            raise ConfigError(f"start: class {lost[0]!r} of the earlier model is not in this data")
+        return self._carried(w, earlier)
+
+    def _carried(self, w: np.ndarray, earlier: ClassTask) -> np.ndarray:
+        raise NotImplementedError
+
+    def _code(self, y: Any) -> int:
+        return int(self.encode(np.array([y]))[0])
+
+    def encode(self, y: np.ndarray, first: int = 0) -> np.ndarray:
+        """The number of each label's class; an unknown label is refused with its example."""
+        labels = self.labels
+        place = np.minimum(np.searchsorted(labels, y), labels.size - 1)
+        wrong = np.flatnonzero(labels[place] != y)
+        if wrong.size:
+            raise DataError(
+                f"example {first + wrong[0]}: label {y[wrong[0]]!r} is not among the classes "
+                f"{_shown(labels)}"
+            )
+        return place.astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class MulticlassTask(ClassTask):
+    """k classes, a weight vector for each: Ψ(x, y) has x in the place of class y."""
+
+    @property
+    def codes(self) -> np.ndarray:
+        return np.eye(self.labels.size)
+
+    @property
+    def unit(self) -> bool:
+        return True
+
+    def _carried(self, w: np.ndarray, earlier: ClassTask) -> np.ndarray:
+        old = w.reshape(earlier.n_features + 1, -1)
+        new = np.zeros((self.n_features + 1, self.labels.size))
+        places = np.searchsorted(self.labels, earlier.labels)
+        new[: earlier.n_features, places] = old[:-1]
+        new[-1, places] = old[-1]
+        return new.ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryTask(ClassTask):
+    """Two classes, the lower −1 and the higher +1: Ψ(x, y) = ½yx, so that ψ = yx."""
+
+    @property
+    def codes(self) -> np.ndarray:
+        return np.array([[-0.5], [0.5]])
+
+    def _check_classes(self, classes: np.ndarray) -> None:
+        super()._check_classes(classes)
+        if classes.size != 2:
+            raise DataError(
+                f"the data has {classes.size} classes {_shown(classes)}, a binary task takes two"
+            )
+
+    def _carried(self, w: np.ndarray, earlier: ClassTask) -> np.ndarray:
+        new = np.zeros(self.n_features + 1)
+        new[: earlier.n_features], new[-1] = w[:-1], w[-1]
+        return new
+
+
+def _plain_labels(classes: np.ndarray) -> np.ndarray:
+    """Whole numbers as integers, though a file's labels are all read as floats."""
+    if classes.dtype.kind == "f" and (classes == np.round(classes)).all():
+        return classes.astype(np.int64)
+    return classes
+
+
+def _shown(classes: np.ndarray) -> str:
+    shown = ", ".join(repr(c) for c in classes[:8].tolist())
+    return f"[{shown}, … ({classes.size} in all)]" if classes.size > 8 else f"[{shown}]"

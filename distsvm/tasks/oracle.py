@@ -1,0 +1,104 @@
+"""The oracle: a task bound to one shard, answering for many examples in one call."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from distsvm.messages import Planes
+
+
+@dataclass(frozen=True, eq=False)
+class Separation:
+    """The most violated planes of some examples at one w.
+
+    Parameters
+    ----------
+    planes : Planes
+    value : float64 array of shape (m,)
+        q − ⟨p, w⟩ of each plane; at least 0, the truth's value.
+    upper : float64 array of shape (m,)
+        An upper bound of H_i(w); the same as `value` when the oracle is exact.
+    exact : bool
+    """
+
+    planes: Planes
+    value: np.ndarray
+    upper: np.ndarray
+    exact: bool
+
+
+class Oracle(ABC):
+    """What a worker asks about its shard. Rows are numbers of examples within the shard.
+
+    A plane is (p, q) = (ψ, Δ) for margin rescaling and (Δ·ψ, Δ) for slack rescaling, with
+    ψ = Ψ(x, y) − Ψ(x, ŷ); the oracle knows which, and nobody else has to.
+    """
+
+    n: int
+    piece: int
+    """How many examples to ask about at a time, so that a piece stays in the processor's cache."""
+
+    def view(self, w: np.ndarray) -> Any:
+        """w in the form that the other methods take it, made once for a call over all pieces."""
+        return w
+
+    @abstractmethod
+    def separate(self, view: Any, rows: np.ndarray) -> Separation:
+        """The most violated output of each of these examples."""
+
+    @abstractmethod
+    def values(self, view: Any, planes: Planes) -> np.ndarray:
+        """q − ⟨p, w⟩ of each plane."""
+
+    @abstractmethod
+    def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
+        """out += Σ weight·p."""
+
+    @abstractmethod
+    def decode(self, view: Any, rows: np.ndarray) -> Any:
+        """The predicted outputs, in the form the oracle keeps outputs in."""
+
+    @abstractmethod
+    def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
+        """Δ(y, ŷ) of each of these examples and outputs."""
+
+    @abstractmethod
+    def public(self, outputs: Any) -> Any:
+        """Outputs as the user knows them: labels, not codes."""
+
+    @abstractmethod
+    def no_outputs(self, m: int) -> Any:
+        """Room for m outputs, indexed and assigned by integer arrays."""
+
+    @abstractmethod
+    def keys(self, outputs: Any) -> np.ndarray:
+        """An int64 for each output; equal outputs of one example have equal keys."""
+
+    @abstractmethod
+    def pack(self, planes: Planes) -> dict[str, np.ndarray]:
+        """The planes as plain arrays, for a checkpoint."""
+
+    @abstractmethod
+    def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
+        """The planes that `pack` made these arrays of."""
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """A digest of the examples, the same on every machine and executor."""
+
+    def class_weights(self) -> np.ndarray | None:
+        """A factor for each example's weight that the task asks for; None for ones."""
+        return None
+
+    @abstractmethod
+    def size(self, weights: np.ndarray) -> tuple[float, float | None]:
+        """Σ weight_i·‖Ψ(x_i, y_i)‖², and max ‖ψ_i(ŷ)‖ over all outputs, None if not known."""
+
+    @property
+    @abstractmethod
+    def n_bytes(self) -> int:
+        """Memory that the packed examples take."""

@@ -1,0 +1,60 @@
+"""Outputs of any plain kind as JSON, and back to equal values of the same types."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+
+from distsvm.errors import TaskError
+
+
+def to_json(value: Any) -> Any:
+    """A value of numbers, strings, lists, tuples, dicts, sets and arrays, in JSON's terms."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, list):
+        return [to_json(item) for item in value]
+    if isinstance(value, tuple):
+        return {"tuple": [to_json(item) for item in value]}
+    if isinstance(value, (set, frozenset)):
+        kind = "frozenset" if isinstance(value, frozenset) else "set"
+        return {kind: sorted((to_json(item) for item in value), key=canonical)}
+    if isinstance(value, np.ndarray):
+        return {"array": value.tolist(), "dtype": value.dtype.str}
+    if isinstance(value, dict):
+        return {"dict": [[to_json(k), to_json(v)] for k, v in value.items()]}
+    raise TaskError(
+        f"an output of type {type(value).__name__} cannot be written to a file; "
+        "give the task encode_output and decode_output"
+    )
+
+
+def from_json(data: Any) -> Any:
+    """The value that to_json made `data` of."""
+    if isinstance(data, list):
+        return [from_json(item) for item in data]
+    if isinstance(data, dict):
+        if "array" in data:
+            return np.array(data["array"], dtype=data["dtype"])
+        ((kind, items),) = data.items()
+        if kind == "dict":
+            return {from_json(k): from_json(v) for k, v in items}
+        make = {"tuple": tuple, "set": set, "frozenset": frozenset}[kind]
+        return make(from_json(item) for item in items)
+    return data
+
+
+def canonical(data: Any) -> str:
+    """JSON text that is the same for equal data."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"))
+
+
+def digest(text: str) -> int:
+    """A 64-bit number of a text, the same in every process (hash() is not)."""
+    raw = hashlib.blake2b(text.encode(), digest_size=8).digest()
+    return int.from_bytes(raw, "little", signed=True)

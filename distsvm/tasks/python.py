@@ -1,0 +1,223 @@
+"""The oracle of tasks written in Python: a loop over examples, and a check of every answer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from distsvm.data.shard import Shard
+from distsvm.errors import DistSVMError, TaskError
+from distsvm.messages import Planes
+from distsvm.tasks.base import Bounded, Task
+from distsvm.tasks.oracle import Oracle, Separation
+from distsvm.tasks.outputs import canonical, digest, to_json
+from distsvm.vectors import SparseVector, dot, scale, subtract
+
+# An answer may be worse than the truth's plane by this much of the terms it is a difference of.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """An output with its p, kept so that the user's code is not called again for a cached plane."""
+
+    output: Any
+    p: SparseVector
+
+
+def as_sparse(features: Any, dim: int) -> SparseVector:
+    """What joint_features returned, as a SparseVector; refused unless it fits dim and is finite."""
+    if isinstance(features, Mapping):
+        vector = SparseVector.of(dict(features), dim)
+    elif isinstance(features, SparseVector):
+        vector = features
+    else:
+        array = np.asarray(features, dtype=np.float64)
+        if array.shape != (dim,):
+            raise TaskError(f"joint_features has shape {array.shape}, expected ({dim},)")
+        index = np.flatnonzero(array)
+        vector = SparseVector(index, array[index], dim)
+    if vector.dim != dim:
+        raise TaskError(f"joint_features has dim {vector.dim}, expected {dim}")
+    if vector.index.size and not (0 <= vector.index[0] and vector.index[-1] < dim):
+        raise TaskError(f"joint_features has positions outside 0 … {dim - 1}")
+    if np.any(np.diff(vector.index) <= 0):
+        raise TaskError("joint_features has positions that do not increase")
+    if not np.isfinite(vector.value).all():
+        raise TaskError("joint_features has a value that is not finite")
+    return vector
+
+
+class PythonOracle(Oracle):
+    """Calls the task example by example; keeps p of every plane, so cached rounds call nothing."""
+
+    piece = 256
+
+    def __init__(self, task: Task, shard: Shard, rescaling: str) -> None:
+        self.task, self.shard, self.slack = task, shard, rescaling == "slack"
+        self.rescaling = rescaling
+        self.n = shard.n
+        if shard.y is not None:
+            for row in range(self.n):
+                self._guard(row, self._check_truth, row)
+
+    def separate(self, view: Any, rows: np.ndarray) -> Separation:
+        planes = self.no_outputs(rows.size)
+        loss, value, upper = np.empty(rows.size), np.empty(rows.size), np.empty(rows.size)
+        exact = True
+        for i, row in enumerate(rows.tolist()):
+            planes[i], loss[i], value[i], bound = self._guard(row, self._ask, view, row)
+            exact &= bound is None
+            upper[i] = value[i] if bound is None else bound
+        return Separation(Planes(rows, planes, loss), value, upper, exact)
+
+    def values(self, view: Any, planes: Planes) -> np.ndarray:
+        if not len(planes):
+            return np.empty(0)
+        index, value, starts = self._flat(planes)
+        if not index.size:
+            return planes.loss.copy()
+        products = np.append(value * view[index], 0.0)
+        sums = np.add.reduceat(products, starts[:-1])
+        sums[np.diff(starts) == 0] = 0.0  # reduceat gives an empty run its neighbour's value
+        return planes.loss - sums
+
+    def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
+        if len(planes):
+            index, value, starts = self._flat(planes)
+            np.add.at(out, index, value * np.repeat(weights, np.diff(starts)))
+
+    def decode(self, view: Any, rows: np.ndarray) -> list[Any]:
+        return [
+            self._guard(row, self.task.decode, view, self.shard.x[row]) for row in rows.tolist()
+        ]
+
+    def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
+        return np.array(
+            [
+                self._guard(row, self._loss, row, output)
+                for row, output in zip(rows.tolist(), outputs, strict=True)
+            ]
+        )
+
+    def public(self, outputs: Any) -> Any:
+        return list(outputs)
+
+    def no_outputs(self, m: int) -> np.ndarray:
+        return np.empty(m, dtype=object)
+
+    def keys(self, outputs: Any) -> np.ndarray:
+        encoded = (canonical(self.task.encode_output(plane.output)) for plane in outputs)
+        return np.fromiter((digest(text) for text in encoded), np.int64, len(outputs))
+
+    def pack(self, planes: Planes) -> dict[str, np.ndarray]:
+        encoded = [self.task.encode_output(plane.output) for plane in planes.output]
+        text = json.dumps(encoded).encode()
+        return {
+            "row": planes.row,
+            "loss": planes.loss,
+            "output": np.frombuffer(text, dtype=np.uint8),
+        }
+
+    def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
+        outputs = self.no_outputs(arrays["row"].size)
+        encoded = json.loads(arrays["output"].tobytes())
+        for i, (row, data) in enumerate(zip(arrays["row"].tolist(), encoded, strict=True)):
+            outputs[i] = self._guard(
+                row, self._plane, row, self.task.decode_output(data), float(arrays["loss"][i])
+            )
+        return Planes(arrays["row"], outputs, arrays["loss"])
+
+    def fingerprint(self) -> str:
+        state = hashlib.blake2b(digest_size=16)
+        for row in range(self.n):
+            example = [_plain(self.shard.x[row]), _plain(self.shard.y[row])]  # type: ignore[index]
+            state.update(canonical(example).encode())
+        if self.shard.weight is not None:
+            state.update(self.shard.weight.tobytes())
+        return state.hexdigest()
+
+    def size(self, weights: np.ndarray) -> tuple[float, float | None]:
+        total = 0.0
+        for row in range(self.n):
+            truth = self._guard(row, self._features, row, self.shard.y[row])  # type: ignore[index]
+            total += float(weights[row] * (truth.value @ truth.value))
+        return total, self.task.radius()
+
+    @property
+    def n_bytes(self) -> int:
+        return 0  # the size of Python objects is nobody's to know
+
+    def _ask(self, w: np.ndarray, row: int) -> tuple[Plane, float, float, float | None]:
+        x, y = self.shard.x[row], self.shard.y[row]  # type: ignore[index]
+        answer = self.task.separate(w, x, y, self.rescaling)
+        bound = None
+        if isinstance(answer, Bounded):
+            answer, bound = answer.output, float(answer.upper)
+        loss = self._loss(row, answer)
+        plane = self._plane(row, answer, loss)
+        value = loss - dot(plane.p, w)
+        tolerance = ROUNDING * (loss + float(np.abs(plane.p.value) @ np.abs(w[plane.p.index])))
+        if value < -tolerance:
+            raise TaskError(
+                f"separate returned {answer!r}, whose value {value:.6g} is below 0, the truth's: "
+                "it is not the most violated output"
+            )
+        if bound is not None and not bound >= value - tolerance:
+            raise TaskError(f"separate gave the upper bound {bound:.6g} for the value {value:.6g}")
+        # Within rounding of the truth's plane: the maximum is 0, and the certificate must not
+        # gain by an answer below it.
+        return plane, loss, value, None if bound is None else max(bound, value, 0.0)
+
+    def _plane(self, row: int, output: Any, loss: float) -> Plane:
+        truth = self._features(row, self.shard.y[row])  # type: ignore[index]
+        psi = subtract(truth, self._features(row, output))
+        return Plane(output, scale(psi, loss) if self.slack else psi)  # type: ignore[arg-type]
+
+    def _features(self, row: int, output: Any) -> SparseVector:
+        return as_sparse(self.task.joint_features(self.shard.x[row], output), self.task.dim)
+
+    def _loss(self, row: int, output: Any) -> float:
+        loss = float(self.task.loss(self.shard.y[row], output))  # type: ignore[index]
+        if not (np.isfinite(loss) and loss >= 0):
+            raise TaskError(f"loss(y, {output!r}) is {loss}, expected a finite number ≥ 0")
+        return loss
+
+    def _check_truth(self, row: int) -> None:
+        loss = self._loss(row, self.shard.y[row])  # type: ignore[index]
+        if loss != 0:
+            raise TaskError(f"loss(y, y) is {loss}, expected 0")
+
+    def _flat(self, planes: Planes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        parts = [plane.p for plane in planes.output]
+        starts = np.zeros(len(parts) + 1, dtype=np.int64)
+        np.cumsum([part.index.size for part in parts], out=starts[1:])
+        index = np.concatenate([part.index for part in parts])
+        value = np.concatenate([part.value for part in parts])
+        return index, value, starts
+
+    def _guard(self, row: int, function: Any, *args: Any) -> Any:
+        try:
+            return function(*args)
+        except DistSVMError as error:
+            raise type(error)(f"example {self.shard.first + row}: {error}") from error
+        except Exception as error:
+            name = getattr(function, "__name__", "task")
+            shown = {"_ask": "separate", "_plane": "joint_features", "_features": "joint_features", "_loss": "loss"}.get(name, name)
+            raise TaskError(
+                f"example {self.shard.first + row}: {type(self.task).__name__} failed in {shown}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+
+
+def _plain(value: Any) -> Any:
+    """A value in JSON's terms for a digest; what has no such form is taken by its repr."""
+    try:
+        return to_json(value)
+    except TaskError:
+        return repr(value)

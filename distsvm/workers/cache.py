@@ -1,0 +1,95 @@
+"""The most recent planes of every example of a shard."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from distsvm.messages import Planes
+from distsvm.tasks.oracle import Oracle
+
+NEVER = -1
+
+
+class PlaneCache:
+    """Keeps up to `size` planes of each example, as outputs and losses; the oldest goes first.
+
+    A plane that is found or used again counts as recent. The truth's plane (0, 0) is not kept,
+    since everybody knows it.
+    """
+
+    def __init__(self, oracle: Oracle, size: int) -> None:
+        self.oracle, self.size = oracle, size
+        shape = (oracle.n, size)
+        self._key = np.zeros(shape, dtype=np.int64)
+        self._loss = np.zeros(shape)
+        self._stamp = np.full(shape, NEVER, dtype=np.int64)
+        self._output = oracle.no_outputs(oracle.n * size)
+        self._clock = 0
+
+    @property
+    def n_planes(self) -> int:
+        return int(np.count_nonzero(self._stamp != NEVER))
+
+    @property
+    def n_bytes(self) -> int:
+        output = getattr(self._output, "nbytes", 0)
+        return self._key.nbytes + self._loss.nbytes + self._stamp.nbytes + output
+
+    def insert(self, planes: Planes) -> None:
+        """Keep these planes, at most one an example."""
+        if not self.size:
+            return
+        self._clock += 1
+        kept = np.flatnonzero(planes.loss > 0)
+        if not kept.size:
+            return
+        planes = planes.take(kept)
+        key = self.oracle.keys(planes.output)
+        stamp = self._stamp[planes.row]
+        same = (self._key[planes.row] == key[:, None]) & (stamp != NEVER)
+        slot = np.where(same.any(axis=1), same.argmax(axis=1), stamp.argmin(axis=1))
+        self._key[planes.row, slot] = key
+        self._loss[planes.row, slot] = planes.loss
+        self._stamp[planes.row, slot] = self._clock
+        self._output[planes.row * self.size + slot] = planes.output
+
+    def best(self, view: object, rows: np.ndarray) -> tuple[Planes, np.ndarray]:
+        """The cached plane of the largest value at w for each of these examples, and the values.
+
+        Examples whose best is the truth's plane (value 0) are left out. What is served counts as
+        used just now.
+        """
+        place, slot = np.nonzero(self._stamp[rows] != NEVER)
+        row = rows[place]
+        planes = Planes(row, self._output[row * self.size + slot], self._loss[row, slot])
+        values = self.oracle.values(view, planes)
+        table = np.full((rows.size, self.size), -np.inf)
+        table[place, slot] = values
+        winner = table.argmax(axis=1) if rows.size else np.zeros(0, np.int64)
+        highest = table[np.arange(rows.size), winner]
+        used = highest > 0
+        row, slot = rows[used], winner[used]
+        self._clock += 1
+        self._stamp[row, slot] = self._clock
+        chosen = Planes(row, self._output[row * self.size + slot], self._loss[row, slot])
+        return chosen, highest[used]
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that a later run needs to go on with the same bits."""
+        row, slot = np.nonzero(self._stamp != NEVER)
+        planes = Planes(row, self._output[row * self.size + slot], self._loss[row, slot])
+        return self.oracle.pack(planes) | {
+            "slot": slot,
+            "stamp": self._stamp[row, slot],
+            "clock": np.array(self._clock),
+        }
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take up the state that `state` gave."""
+        planes, slot = self.oracle.unpack(state), state["slot"]
+        self._stamp[:] = NEVER
+        self._key[planes.row, slot] = self.oracle.keys(planes.output)
+        self._loss[planes.row, slot] = planes.loss
+        self._stamp[planes.row, slot] = state["stamp"]
+        self._output[planes.row * self.size + slot] = planes.output
+        self._clock = int(state["clock"])

@@ -1,0 +1,182 @@
+"""One shard at work: oracle and plane cache in, sums out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from distsvm.data.shard import ShardSpec
+from distsvm.errors import CheckpointError, DataError
+from distsvm.messages import Facts, Planes, Score, Summary, Sums
+from distsvm.tasks.base import Task
+from distsvm.tasks.oracle import Oracle, Separation
+from distsvm.vectors import compact
+from distsvm.workers.cache import PlaneCache
+
+
+class ShardWorker:
+    """Loads one shard, binds a task to it and answers rounds; a rebuilt one has an empty cache."""
+
+    def __init__(self, spec: ShardSpec) -> None:
+        self.shard = spec.load()
+        if not self.shard.n:
+            raise DataError(f"an empty shard: {self.shard.source} has no examples")
+
+    def scan(self, task: Task) -> Summary:
+        """What the task wants to know of the data before it is bound."""
+        return task.scan(self.shard)
+
+    def bind(
+        self, task: Task, rescaling: str, cache_size: int, fingerprint: bool, first: int
+    ) -> Facts:
+        """Pack the shard for a task; its first example is number `first` of all."""
+        self.shard = replace(self.shard, first=first)
+        self.oracle: Oracle = task.oracle(self.shard, rescaling)
+        n = self.oracle.n
+        weight = np.ones(n) if self.shard.weight is None else self.shard.weight
+        factor = self.oracle.class_weights()
+        self.weight = weight if factor is None else weight * factor
+        self.cache = PlaneCache(self.oracle, cache_size)
+        self._dim = task.dim
+        self._round: int | None = None
+        self._answers: list[Separation] = []
+        self._turn = 0
+        square_norm, radius = self.oracle.size(self.weight)
+        return Facts(
+            weight=float(self.weight.sum()),
+            square_norm=square_norm,
+            radius=radius,
+            n_bytes=self.oracle.n_bytes,
+            fingerprint=self.oracle.fingerprint() if fingerprint else "",
+        )
+
+    # --- rounds ----------------------------------------------------------------------------
+
+    def fresh(self, w: np.ndarray) -> Sums:
+        """The exact round: the oracle on every example at w."""
+        view, tally = self.oracle.view(w), Tally(self)
+        for rows in self._pieces(np.arange(self.oracle.n)):
+            tally.add_fresh(self._ask(view, rows))
+        return tally.sums(n_calls=self.oracle.n)
+
+    def cached(self, w: np.ndarray) -> Sums:
+        """A cut from the caches alone."""
+        view, tally = self.oracle.view(w), Tally(self)
+        for rows in self._pieces(np.arange(self.oracle.n)):
+            tally.add_cached(*self.cache.best(view, rows))
+        return tally.sums(n_calls=0)
+
+    def refresh(self, w: np.ndarray, round_number: int, fraction: float) -> Sums:
+        """The oracle on the next `fraction` of the examples, the caches for those not yet asked.
+
+        Calls with one round number belong to one w; each asks examples that were not asked before
+        and uses the earlier answers again. Once all were asked the sums are those of an exact
+        round, and n_fresh says so. Rounds take turns, so that every example is asked in time.
+        """
+        n, view, tally = self.oracle.n, self.oracle.view(w), Tally(self)
+        if round_number != self._round:
+            self._round, self._answers = round_number, []
+        n_asked = sum(len(answer.planes) for answer in self._answers)
+        n_more = min(n - n_asked, int(np.ceil(fraction * n)))
+        for rows in self._pieces((self._turn + np.arange(n_more)) % n):
+            self._answers.append(self._ask(view, rows))
+        self._turn = int((self._turn + n_more) % n)
+        waiting = np.ones(n, dtype=bool)
+        for answer in self._answers:
+            waiting[answer.planes.row] = False
+            tally.add_fresh(answer)
+        for rows in self._pieces(np.flatnonzero(waiting)):
+            tally.add_cached(*self.cache.best(view, rows))
+        return tally.sums(n_calls=n_more)
+
+    def _ask(self, view: Any, rows: np.ndarray) -> Separation:
+        answer = self.oracle.separate(view, rows)
+        self.cache.insert(answer.planes)
+        return answer
+
+    def _pieces(self, rows: np.ndarray) -> Iterator[np.ndarray]:
+        for start in range(0, rows.size, self.oracle.piece):
+            yield rows[start : start + self.oracle.piece]
+
+    # --- predictions -----------------------------------------------------------------------
+
+    def predict(self, w: np.ndarray) -> Any:
+        """The predicted outputs of all examples, as the user knows them."""
+        view = self.oracle.view(w)
+        return self.oracle.public(self.oracle.decode(view, np.arange(self.oracle.n)))
+
+    def evaluate(self, w: np.ndarray) -> Score:
+        """Loss and accuracy of w's predictions."""
+        view = self.oracle.view(w)
+        loss, n_correct = 0.0, 0
+        for rows in self._pieces(np.arange(self.oracle.n)):
+            losses = self.oracle.losses(rows, self.oracle.decode(view, rows))
+            loss += float(self.weight[rows] @ losses)
+            n_correct += int(np.count_nonzero(losses == 0))
+        return Score(self.oracle.n, float(self.weight.sum()), loss, n_correct)
+
+    # --- checkpoints -----------------------------------------------------------------------
+
+    def save_planes(self, path: str) -> None:
+        """Write the cache to a file, aside and then renamed."""
+        aside = f"{path}.part"
+        with open(aside, "wb") as file:
+            np.savez(file, turn=np.array(self._turn), **self.cache.state())  # type: ignore[arg-type]
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+
+    def load_planes(self, path: str) -> None:
+        """Take up the cache that `save_planes` wrote; nothing to do where there is no such file."""
+        if not Path(path).exists():
+            return
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                state = dict(file)
+            self._turn = int(state.pop("turn"))
+            self.cache.restore(state)
+        except (OSError, ValueError, KeyError, IndexError, EOFError) as error:
+            raise CheckpointError(f"{path} is damaged: {error}") from error
+
+
+class Tally:
+    """The sums of one round of one shard, as they grow."""
+
+    def __init__(self, worker: ShardWorker) -> None:
+        self._worker = worker
+        self._a = np.zeros(worker._dim)
+        self._b = self._upper = 0.0
+        self._n_fresh = self._n_hits = 0
+        self._exact = True
+
+    def add_fresh(self, answer: Separation) -> None:
+        self._add(answer.planes, answer.upper)
+        self._n_fresh += len(answer.planes)
+        self._exact &= answer.exact
+
+    def add_cached(self, planes: Planes, values: np.ndarray) -> None:
+        self._add(planes, values)
+        self._n_hits += len(planes)
+
+    def sums(self, n_calls: int) -> Sums:
+        return Sums(
+            a=compact(self._a),
+            b=self._b,
+            upper=self._upper,
+            n_fresh=self._n_fresh,
+            n_calls=n_calls,
+            n_hits=self._n_hits,
+            n_planes=self._worker.cache.n_planes,
+            exact=self._exact,
+        )
+
+    def _add(self, planes: Planes, upper: np.ndarray) -> None:
+        weight = self._worker.weight[planes.row]
+        self._worker.oracle.accumulate(planes, weight, self._a)
+        self._b += float(weight @ planes.loss)
+        self._upper += float(weight @ upper)
