@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
 import numpy as np
 
 from distsvm.cuts.cut import Cut
 from distsvm.qp.base import QPProblem, QPSolution
-from distsvm.vectors import Vector
+from distsvm.vectors import SparseVector, Vector
+
+Combine: TypeAlias = "Callable[[Sequence[Vector], np.ndarray], Vector]"
 
 
 class WorkingSet:
@@ -84,7 +89,7 @@ class WorkingSet:
         """Forget cuts that had α = 0 in the last `n_solves` solves; w and D stay as they are."""
         self._keep(np.flatnonzero(self.idle < n_solves))
 
-    def shrink(self, max_cuts: int, combine: object) -> None:
+    def shrink(self, max_cuts: int, combine: Combine) -> None:
         """Bring the set down to `max_cuts` cuts by putting aggregates in the place of cuts.
 
         The cuts of a block with the smallest α become one, (Σ α a, Σ α b) / Σ α: a cut as true
@@ -100,7 +105,46 @@ class WorkingSet:
             order = members[np.argsort(self.alpha[members], kind="stable")]
             self._merge(np.sort(order[: max(2, n_surplus)]), combine)
 
-    def _merge(self, members: np.ndarray, combine: object) -> None:
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The set as plain arrays: the cuts' vectors as rows of one sparse or dense matrix."""
+        index, value, starts, dense = [], [], [0], []
+        for cut in self.cuts:
+            is_dense = isinstance(cut.a, np.ndarray)
+            dense.append(is_dense)
+            index.append(np.zeros(0, np.int64) if is_dense else cut.a.index.astype(np.int64))
+            value.append(cut.a if is_dense else cut.a.value)
+            starts.append(starts[-1] + value[-1].size)
+        return {
+            "cut_index": np.concatenate([np.zeros(0, np.int64), *index]),
+            "cut_value": np.concatenate([np.zeros(0), *value]),
+            "cut_starts": np.array(starts),
+            "cut_dense": np.array(dense, dtype=bool),
+            "cut_b": np.array([cut.b for cut in self.cuts]),
+            "cut_block": np.array([cut.block for cut in self.cuts], dtype=np.int64),
+            "gram": self.gram.copy(),
+            "alpha": self.alpha,
+            "idle": self.idle,
+        }
+
+    @classmethod
+    def from_arrays(
+        cls, limit: np.ndarray, arrays: dict[str, np.ndarray], dim: int
+    ) -> WorkingSet:
+        """The set that `arrays` made these of."""
+        working = cls(limit)
+        starts, place = arrays["cut_starts"], 0
+        for j, is_dense in enumerate(arrays["cut_dense"].tolist()):
+            value = arrays["cut_value"][starts[j] : starts[j + 1]]
+            a: Vector = value
+            if not is_dense:
+                a = SparseVector(arrays["cut_index"][place : place + value.size], value, dim)
+                place += value.size
+            cut = Cut(a, float(arrays["cut_b"][j]), int(arrays["cut_block"][j]))
+            working.add(cut, arrays["gram"][j, : j + 1])
+        working.alpha, working.idle = arrays["alpha"], arrays["idle"]
+        return working
+
+    def _merge(self, members: np.ndarray, combine: Combine) -> None:
         share = self.alpha[members]
         total = float(share.sum())
         if total > 0:
@@ -108,7 +152,7 @@ class WorkingSet:
             first = members[0]
             vectors: list[Vector] = [self.cuts[j].a for j in members]
             b = float(sum(s * self.cuts[j].b for s, j in zip(share.tolist(), members, strict=True)))
-            a = combine(vectors, share)  # type: ignore[operator]
+            a = combine(vectors, share)
             row = share @ self.gram[members]
             row[first] = share @ self.gram[np.ix_(members, members)] @ share
             self.cuts[first] = Cut(a, b, self.cuts[first].block)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
+
+from distsvm.errors import DataError
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
@@ -54,12 +56,15 @@ class SparseRows:
     """Features by rows (CSR): row i holds entries starts[i] … starts[i + 1] − 1.
 
     `starts` may begin above 0: a slice of rows shares `values` and `columns` with the whole.
+    `zero_based` says that columns count from 0; it is False where nobody knows (text files, which
+    count from 0 or from 1 without saying so), and then `n_columns` is 1 + the largest column.
     """
 
     values: np.ndarray
     columns: np.ndarray
     starts: np.ndarray
     n_columns: int
+    zero_based: bool = True
 
     @property
     def n_rows(self) -> int:
@@ -75,7 +80,7 @@ class SparseRows:
         return np.maximum(1.0, np.diff(self.starts))
 
     def rows(self, start: int, stop: int) -> SparseRows:
-        return SparseRows(self.values, self.columns, self.starts[start : stop + 1], self.n_columns)
+        return replace(self, starts=self.starts[start : stop + 1])
 
     def arrays(self) -> tuple[np.ndarray, ...]:
         """Only this slice's part of the arrays, with starts from 0."""
@@ -84,7 +89,7 @@ class SparseRows:
 
     def alone(self) -> SparseRows:
         """The same rows without the rest of the arrays they were cut from, fit to be sent."""
-        return SparseRows(*self.arrays(), n_columns=self.n_columns)
+        return SparseRows(*self.arrays(), self.n_columns, self.zero_based)
 
 
 Rows: TypeAlias = "DenseRows | SparseRows"
@@ -94,14 +99,39 @@ def as_rows(X: object) -> Rows:
     """A NumPy array or SciPy sparse matrix as rows, without copying where the form allows it.
 
     float32 stays float32 and integers stay integers; the sums over them are float64 all the same.
+    Numbers that compiled code does not know (float16, long double, foreign byte order) become the
+    nearest it knows. X itself is never changed.
     """
     if sparse.issparse(X):
         csr = X.tocsr()  # type: ignore[attr-defined]
-        csr.sum_duplicates()
+        _check_shape(csr.shape)
+        if not csr.has_canonical_format:
+            csr = csr.copy() if csr is X else csr
+            csr.sum_duplicates()
         return SparseRows(
-            np.ascontiguousarray(csr.data),
+            np.ascontiguousarray(_known(csr.data)),
             np.ascontiguousarray(csr.indices),
             np.ascontiguousarray(csr.indptr),
             csr.shape[1],
         )
-    return DenseRows(np.ascontiguousarray(X))
+    array = np.asarray(X)
+    _check_shape(array.shape)
+    return DenseRows(np.ascontiguousarray(_known(array)))
+
+
+def check_real(dtype: np.dtype, source: str = "memory") -> None:
+    """Refuse features that are not real numbers (complex, objects, strings, dates)."""
+    if dtype.kind not in "biuf":
+        raise DataError(f"{source}: features have dtype {dtype}, expected real numbers")
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2:
+        raise DataError(f"features have shape {shape}, expected (examples, columns)")
+
+
+def _known(values: np.ndarray) -> np.ndarray:
+    check_real(values.dtype)
+    if values.dtype.kind == "f" and values.dtype.itemsize not in (4, 8):
+        return values.astype(np.float32 if values.dtype.itemsize < 4 else np.float64)
+    return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import operator
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from distsvm.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class Executor(ABC):
       made with `prepare` are repeated on them in order, and only its shards are asked again, as
       often as the failure policy allows;
     - arrays among the arguments are sent once to each worker process (or node) and arrive read-only.
+
+    One thread at a time may use an executor. `map` needs no `start`; everything else does.
     """
 
     name: str
@@ -63,7 +69,10 @@ class Executor(ABC):
         shards: Sequence[int] | None = None,
         each: Sequence[tuple[Any, ...]] | None = None,
     ) -> list[Any]:
-        """As `run`, and repeated on every object that has to be built again."""
+        """As `run`, and repeated on every object that has to be built again.
+
+        The arguments may be read again at any later time, so they must not be changed afterwards.
+        """
 
     @abstractmethod
     def reduce(self, method: str, *args: Any, groups: Sequence[range]) -> list[Any]:
@@ -71,7 +80,10 @@ class Executor(ABC):
 
     @abstractmethod
     def map(self, function: Callable[..., Any], items: Iterable[Any], *args: Any) -> Iterator[Any]:
-        """function(item, *args) for each item, in order, with few of them under way at a time."""
+        """function(item, *args) for each item, in order, with few of them under way at a time.
+
+        An error of the function is raised as it is, or as a TaskError if it cannot be pickled.
+        """
 
     @abstractmethod
     def activity(self) -> list[Activity]:
@@ -86,3 +98,21 @@ class Executor(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def usable_cores() -> int:
+    """How many cores this process may use, which can be fewer than the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def checked_n_workers(n_workers: int) -> int:
+    """The number as an int, or a ConfigError if it is none or below one."""
+    try:
+        number = operator.index(n_workers)
+    except TypeError:
+        raise ConfigError(f"n_workers must be a whole number, got {n_workers!r}") from None
+    if number < 1:
+        raise ConfigError(f"n_workers must be at least 1, got {number}")
+    return number

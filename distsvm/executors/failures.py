@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
@@ -38,5 +39,6 @@ class FailurePolicy:
 def named(error: BaseException, shard: int) -> DistSVMError:
     """The error with its shard's number in front: one of ours keeps its type, others are TaskErrors."""
     if isinstance(error, DistSVMError):
-        return type(error)(f"shard {shard}: {error}")
+        with suppress(Exception):  # a user's subclass may want other arguments
+            return type(error)(f"shard {shard}: {error}")
     return TaskError(f"shard {shard}: {type(error).__name__}: {error}")

@@ -54,3 +54,19 @@ def root(nodes: Mapping[Node, Any], n_leaves: int) -> Any:
     if len(merged) != 1:
         raise ValueError(f"the nodes {sorted(nodes)} do not cover {n_leaves} leaves")
     return next(iter(merged.values()))
+
+
+class Sum:
+    """A sum whose leaves come in any order; it holds only what cannot be added yet."""
+
+    def __init__(self, n_leaves: int) -> None:
+        self.n_leaves = n_leaves
+        self.nodes: dict[Node, Any] = {}
+
+    def add(self, nodes: Mapping[Node, Any]) -> None:
+        """Take in further nodes, each leaf at most once."""
+        self.nodes = merge({**self.nodes, **nodes}, self.n_leaves)
+
+    def total(self) -> Any:
+        """The sum, once every leaf is in."""
+        return root(self.nodes, self.n_leaves)

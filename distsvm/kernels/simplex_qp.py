@@ -323,4 +323,8 @@ def maximise(gram, b, block, limit, start, tol):
                 order[i] = order[i + 1]
                 where[order[i]] = i
             where[out] = OUT
+    if best == np.inf:
+        make_feasible(alpha, block, limit)
+        best_alpha[:] = alpha
+        best_value, best = certify(gram, b, block, limit, alpha)
     return best_alpha, best_value, best, n_iter

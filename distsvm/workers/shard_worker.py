@@ -31,21 +31,26 @@ class ShardWorker:
         """What the task wants to know of the data before it is bound."""
         return task.scan(self.shard)
 
-    def bind(
-        self, task: Task, rescaling: str, cache_size: int, fingerprint: bool, first: int
-    ) -> Facts:
+    def attach(
+        self, task: Task, rescaling: str = "margin", cache_size: int = 0, first: int = 0
+    ) -> None:
         """Pack the shard for a task; its first example is number `first` of all."""
         self.shard = replace(self.shard, first=first)
         self.oracle: Oracle = task.oracle(self.shard, rescaling)
-        n = self.oracle.n
-        weight = np.ones(n) if self.shard.weight is None else self.shard.weight
-        factor = self.oracle.class_weights()
-        self.weight = weight if factor is None else weight * factor
+        self.own_weight = np.ones(self.shard.n) if self.shard.weight is None else self.shard.weight
         self.cache = PlaneCache(self.oracle, cache_size)
         self._dim = task.dim
         self._round: int | None = None
         self._answers: list[Separation] = []
         self._turn = 0
+
+    def bind(
+        self, task: Task, rescaling: str, cache_size: int, fingerprint: bool, first: int
+    ) -> Facts:
+        """Get ready for rounds, and tell what the run has to know of this shard."""
+        self.attach(task, rescaling, cache_size, first)
+        factor = self.oracle.class_weights()
+        self.weight = self.own_weight if factor is None else self.own_weight * factor
         square_norm, radius = self.oracle.size(self.weight)
         return Facts(
             weight=float(self.weight.sum()),
@@ -116,9 +121,9 @@ class ShardWorker:
         loss, n_correct = 0.0, 0
         for rows in self._pieces(np.arange(self.oracle.n)):
             losses = self.oracle.losses(rows, self.oracle.decode(view, rows))
-            loss += float(self.weight[rows] @ losses)
+            loss += float(self.own_weight[rows] @ losses)
             n_correct += int(np.count_nonzero(losses == 0))
-        return Score(self.oracle.n, float(self.weight.sum()), loss, n_correct)
+        return Score(self.oracle.n, float(self.own_weight.sum()), loss, n_correct)
 
     # --- checkpoints -----------------------------------------------------------------------
 

@@ -1,0 +1,68 @@
+"""Arrays whose length is not known before the last entry is read."""
+
+from __future__ import annotations
+
+import numpy as np
+
+INT32_MAX = np.iinfo(np.int32).max
+
+
+class Growing:
+    """A one-dimensional array that is extended in place.
+
+    The system moves pages instead of copying when a large block grows, so that the peak stays
+    near the final size; joining a list of parts would hold everything twice.
+    """
+
+    def __init__(self, dtype: np.dtype | type) -> None:
+        self._array = np.empty(0, dtype=dtype)
+        self._size = 0
+
+    def extend(self, part: np.ndarray) -> None:
+        size = self._size + part.size
+        if size > self._array.size:
+            self._array.resize(max(size, self._size + self._size // 4), refcheck=False)
+        self._array[self._size : size] = part
+        self._size = size
+
+    def widen(self, dtype: np.dtype | type) -> None:
+        self._array = self._array.astype(dtype)
+
+    def finish(self) -> np.ndarray:
+        self._array.resize(self._size, refcheck=False)
+        return self._array
+
+
+class GrowingRows:
+    """Rows by entries (CSR) that are extended by whole rows."""
+
+    def __init__(self, dtype: np.dtype | type) -> None:
+        self.n_columns = 0
+        self._n_entries = 0
+        self._values = Growing(dtype)
+        self._columns = Growing(np.int32)
+        self._ends = Growing(np.int64)
+
+    def extend(self, lengths: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
+        """Add rows with this many entries each; columns is int64."""
+        if columns.size:
+            n_columns = int(columns.max()) + 1
+            if self.n_columns - 1 <= INT32_MAX < n_columns - 1:
+                self._columns.widen(np.int64)
+            self.n_columns = max(self.n_columns, n_columns)
+        self._columns.extend(columns)
+        self._values.extend(values)
+        self._ends.extend(self._n_entries + np.cumsum(lengths))
+        self._n_entries += columns.size
+
+    def finish(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+        """values, columns, starts and n_columns.
+
+        Like SciPy's, columns and starts have one dtype, int32 if all fits, so that kernels meet
+        as few kinds of arrays as possible.
+        """
+        columns = self._columns.finish()
+        starts = np.concatenate([[0], self._ends.finish()])
+        if self._n_entries > INT32_MAX:
+            columns = columns.astype(np.int64)
+        return self._values.finish(), columns, starts.astype(columns.dtype), self.n_columns

@@ -1,0 +1,139 @@
+"""svmlight (LIBSVM) text files, cut into shards by bytes and parsed by the workers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from distsvm.data.features import SparseRows, frozen
+from distsvm.data.files import Paths, find_files, line_number
+from distsvm.data.partition import MAX_SHARDS
+from distsvm.data.readers.growing import Growing, GrowingRows
+from distsvm.data.readers.lines import Part, blocks, cut_files, text_bytes
+from distsvm.data.shard import Shard
+from distsvm.errors import ConfigError, DataError
+from distsvm.kernels import svmlight as kernel
+
+logger = logging.getLogger(__name__)
+
+MIN_BYTES = 1 << 16  # of a shard, unless the number of shards is given
+
+EXPECTED = {
+    kernel.BAD_LABEL: "a label, which is a finite number, at the beginning of the line",
+    kernel.BAD_QID: "qid: and a whole number",
+    kernel.BAD_INDEX: "index:value with a whole index ≥ 0",
+    kernel.INDEX_TOO_LARGE: f"an index below 10^{kernel.MAX_DIGITS}",
+    kernel.INDEX_ORDER: "indices that increase along the line",
+    kernel.BAD_VALUE: "index:value with a finite number as value",
+}
+
+
+class SvmlightData:
+    """Examples in svmlight files: `label [qid:N] index:value … [# comment]`, one a line.
+
+    Parameters
+    ----------
+    paths : path, glob pattern, folder, or a list of them
+        Files whose name ends in .gz are unpacked; each of them lies whole in one shard.
+    dtype : float64 or float32
+        The type of the features; numbers are rounded correctly.
+    labelled : bool
+        False reads lines for prediction: labels may be missing and are ignored.
+
+    Notes
+    -----
+    Indices are kept as the file counts them; they increase along a line. Blank lines and lines
+    with only a comment are no examples; `qid:N` is ignored. `nan`, `inf` and all else that is not
+    a finite number is refused with its file and line.
+    """
+
+    def __init__(self, paths: Paths, *, dtype: Any = np.float64, labelled: bool = True) -> None:
+        self.paths = find_files(paths)
+        self.dtype = np.dtype(dtype)
+        self.labelled = labelled
+        if self.dtype not in (np.float32, np.float64):
+            raise ConfigError(f"dtype={self.dtype}: expected float32 or float64")
+
+    def specs(
+        self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
+    ) -> list[SvmlightSpec]:
+        """How to load each of n_shards shards of about equal bytes, none of them empty.
+
+        By default 16, or as many as have 64 KiB of text each. Fewer (with a warning, if the number
+        was given) where there are too few lines, or too few packed files.
+        """
+        if n_shards is not None and n_shards < 1:
+            raise ConfigError(f"n_shards={n_shards}: expected at least 1")
+        n_parts = n_shards or max(1, min(MAX_SHARDS, text_bytes(self.paths) // MIN_BYTES))
+        runs = cut_files(self.paths, n_parts)
+        if n_shards is not None and len(runs) < n_shards:
+            logger.warning("n_shards=%d: the data gives no more than %d", n_shards, len(runs))
+        return [SvmlightSpec(run, self.dtype.name, self.labelled) for run in runs]
+
+
+@dataclass(frozen=True)
+class SvmlightSpec:
+    """The parts of files that make up one shard."""
+
+    parts: tuple[Part, ...]
+    dtype: str = "float64"
+    labelled: bool = True
+
+    def load(self) -> Shard:
+        """The shard's examples; `y` is float64, and `x` has columns as the files count them."""
+        labels, rows = Growing(np.float64), GrowingRows(np.dtype(self.dtype))
+        for part in self.parts:
+            for offset, text in blocks(part):
+                self._parse(part.path, offset, text, labels, rows)
+        y = labels.finish() if self.labelled else None
+        x = SparseRows(*rows.finish(), zero_based=False)
+        return Shard(x, y, None, source=self.source)
+
+    @property
+    def source(self) -> str:
+        if len(self.parts) < 3:
+            return "; ".join(map(str, self.parts))
+        return f"{self.parts[0]}; … ; {self.parts[-1]} ({len(self.parts)} files)"
+
+    def _parse(
+        self, path: str, offset: int, text: bytes, labels: Growing, rows: GrowingRows
+    ) -> None:
+        """Add the examples of these lines, which begin at this offset of the file."""
+        array = frozen(np.frombuffer(text, dtype=np.uint8))
+        n_lines, n_colons = kernel.count(array)
+        y, starts = np.zeros(n_lines), np.empty(n_lines + 1, dtype=np.int64)
+        columns, values = np.empty(n_colons, dtype=np.int64), np.empty(n_colons)
+        slow = np.empty((n_lines + n_colons, 3), dtype=np.int64)
+        largest = float(np.finfo(self.dtype).max)
+        n_rows, n_entries, n_slow, code, place = kernel.parse(
+            array, self.labelled, largest, y, starts, columns, values, slow
+        )
+        for entry, begin, end in slow[:n_slow].tolist():
+            number = float(text[begin:end])
+            if entry < 0:
+                y[-1 - entry] = number
+            else:
+                values[entry] = number
+            if abs(number) > (np.finfo(np.float64).max if entry < 0 else largest):
+                code, place = (kernel.BAD_LABEL if entry < 0 else kernel.BAD_VALUE), begin
+                break
+        if code:
+            line = line_number(path, offset + place)
+            found = _token(text, place)
+            raise DataError(f"{path}, line {line}: found {found}, expected {EXPECTED[code]}")
+        labels.extend(y[:n_rows])
+        rows.extend(np.diff(starts[: n_rows + 1]), columns[:n_entries], values[:n_entries])
+
+
+def _token(text: bytes, place: int) -> str:
+    """The token around this place, quoted, and shortened if it is long."""
+    begin = end = place
+    while begin > 0 and not text[begin - 1 : begin].isspace():
+        begin -= 1
+    while end < begin + 40 and not text[end : end + 1].isspace():
+        end += 1
+    return repr(text[begin:end].decode("utf-8", "backslashreplace"))

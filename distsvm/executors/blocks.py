@@ -1,0 +1,159 @@
+"""Arguments written once into shared memory, where every worker process reads them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing.shared_memory import SharedMemory
+from typing import Any
+
+import numpy as np
+
+from distsvm.executors import wire
+
+_ALIGNED = 64
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Arguments as they travel: a pickle, small buffers as bytes, large ones as (offset, size)."""
+
+    head: bytes
+    buffers: tuple[bytes | tuple[int, int], ...]
+    block: str | None
+
+
+class Blocks:
+    """The driver's side: one block, used again and again while it is large enough.
+
+    A block is not used again once a worker has kept an array that lies in it: its memory then
+    stays as it is for as long as that worker wants it.
+    """
+
+    def __init__(self) -> None:
+        self.linked: dict[str, SharedMemory] = {}  # to be unlinked whatever happens
+        self._spare: SharedMemory | None = None
+        self._kept: set[str] = set()
+
+    @contextmanager
+    def packed(self, args: tuple[Any, ...]) -> Iterator[Packed]:
+        """The arguments, in a block that is theirs until the context ends."""
+        head, buffers = wire.pack(tuple(_contiguous(arg) for arg in args))
+        places, size = [], 0
+        for raw in buffers:
+            if raw.nbytes >= wire.LARGE:
+                places.append((size, raw.nbytes))
+                size += -(-raw.nbytes // _ALIGNED) * _ALIGNED
+        block = self._take(size) if size else None
+        if block is None:
+            yield Packed(head, tuple(bytes(raw) for raw in buffers), None)
+            return
+        large = iter(places)
+        sent: list[bytes | tuple[int, int]] = []
+        for raw in buffers:
+            if raw.nbytes < wire.LARGE:
+                sent.append(bytes(raw))
+            else:
+                start, n_bytes = next(large)
+                block.buf[start : start + n_bytes] = raw
+                sent.append((start, n_bytes))
+        try:
+            yield Packed(head, tuple(sent), block.name)
+        except BaseException:  # an interrupted call may still be reading
+            self._drop(block)
+            raise
+        self._give_back(block)
+
+    def keep(self, name: str) -> None:
+        """Note that a worker holds on to arrays in this block."""
+        self._kept.add(name)
+
+    def _take(self, size: int) -> SharedMemory | None:
+        block, self._spare = self._spare, None
+        if block is not None and block.size >= size:
+            return block
+        if block is not None:
+            self._drop(block)
+        block = SharedMemory(create=True, size=size)
+        self.linked[block.name] = block
+        if _reserved(block):
+            return block
+        self._drop(block)
+        return None
+
+    def _give_back(self, block: SharedMemory) -> None:
+        if self._spare is None and block.name not in self._kept:
+            self._spare = block
+        else:
+            self._drop(block)
+
+    def _drop(self, block: SharedMemory) -> None:
+        self._kept.discard(block.name)
+        if self.linked.pop(block.name, None):
+            unlink(block)
+
+
+class Attachments:
+    """A worker's side: the blocks that it has mapped."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[str, SharedMemory] = {}
+
+    def open(self, packed: Packed) -> tuple[tuple[Any, ...], weakref.ref[Any] | None]:
+        """The arguments, read-only, and a reference that lives as long as arrays in the block do."""
+        self.close_all_but(packed.block)
+        if packed.block is None:
+            return wire.decode(packed.head, packed.buffers), None
+        if packed.block not in self._blocks:
+            self._blocks[packed.block] = SharedMemory(packed.block)
+        memory = np.frombuffer(self._blocks[packed.block].buf, np.uint8)
+        memory.flags.writeable = False
+        buffers = [
+            place if isinstance(place, bytes) else memory[place[0] : place[0] + place[1]]
+            for place in packed.buffers
+        ]
+        return wire.decode(packed.head, buffers), weakref.ref(memory)
+
+    def close_all_but(self, name: str | None) -> None:
+        """Unmap what is no longer used; blocks with arrays that someone has kept stay."""
+        for old in [block for block in self._blocks if block != name]:
+            with suppress(BufferError):
+                self._blocks[old].close()
+                del self._blocks[old]
+
+
+def unlink(block: SharedMemory) -> None:
+    """Let go of a block for good; workers that have it mapped keep their view."""
+    block.close()
+    with suppress(FileNotFoundError):
+        block.unlink()
+
+
+def _contiguous(value: Any) -> Any:
+    """NumPy pickles only contiguous arrays without a copy inside the pickle."""
+    if isinstance(value, np.ndarray) and not value.flags.forc:
+        return value.copy()
+    return value
+
+
+def _reserved(block: SharedMemory) -> bool:
+    """Whether the memory is really there: writing to a full /dev/shm kills the process.
+
+    Containers often have just 64 MB of it.
+    """
+    path = os.path.join("/dev/shm", block.name)
+    if not os.path.exists(path):
+        return True
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        os.posix_fallocate(descriptor, 0, block.size)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.ENOMEM):
+            return False
+    finally:
+        os.close(descriptor)
+    return True

@@ -1,0 +1,122 @@
+"""What runs inside a worker process: its shards' objects, and errors told as data."""
+
+from __future__ import annotations
+
+import pickle
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from threadpoolctl import threadpool_limits
+
+from distsvm.errors import TaskError
+from distsvm.executors.failures import named
+from distsvm.executors.tree import Sum
+
+
+class WorkerTraceback(Exception):
+    """Where in the worker an error was raised; shown as the cause of what the driver raises."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error raised while working for a shard, or for none."""
+
+    shard: int | None
+    error: Exception
+    traceback: str
+
+    def throw(self) -> NoReturn:
+        """Raise the error, with its shard's number if it has one."""
+        self.error.__cause__ = WorkerTraceback(self.traceback)
+        if self.shard is None:
+            raise self.error
+        raise named(self.error, self.shard) from self.error
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a host answers: a value or a failure, and how long it took."""
+
+    value: Any = None
+    busy_s: float = 0.0
+    failure: Failure | None = None
+
+
+class Host:
+    """Holds the objects of some shards and does to them what the driver asks.
+
+    Each verb takes first what is shared by all workers, then what is this worker's own, and is
+    reached through `answer`, which lets no error out.
+    """
+
+    def __init__(self) -> None:
+        self._objects: dict[int, Any] = {}
+        self._shard: int | None = None  # the one at work, to be named if it fails
+        threadpool_limits(1)
+
+    def answer(self, verb: str, shared: Sequence[Any], own: Sequence[Any]) -> Reply:
+        """The reply to build, call or apply."""
+        started = time.perf_counter()
+        self._shard, value, failure = None, None, None
+        try:
+            value = getattr(self, verb)(shared, *own)
+        except (Exception, SystemExit) as error:
+            failure = describe(error, self._shard)
+        return Reply(value, time.perf_counter() - started, failure)
+
+    def build(self, builders: Sequence[Callable[[], Any]], shards: Sequence[int]) -> None:
+        """Make the objects, one by each builder, in place of any earlier ones."""
+        self._objects = {}
+        for shard, builder in zip(shards, builders, strict=True):
+            self._shard = shard
+            self._objects[shard] = builder()
+        threadpool_limits(1)  # for a BLAS that the builders were the first to load
+
+    def call(
+        self,
+        args: Sequence[Any],
+        method: str,
+        shards: Sequence[int],
+        each: Sequence[tuple[Any, ...]] | None = None,
+        groups: Sequence[range] | None = None,
+    ) -> list[Any]:
+        """One result a shard; with groups, the tree nodes that these shards add up to in each."""
+        if groups is None:
+            return [
+                self._call(shard, method, *args, *(each[i] if each else ()))
+                for i, shard in enumerate(shards)
+            ]
+        sums = [Sum(len(group)) for group in groups]
+        for total, group in zip(sums, groups, strict=True):
+            for shard in shards:
+                if shard in group:
+                    total.add({(0, group.index(shard)): self._call(shard, method, *args)})
+        return [total.nodes for total in sums]
+
+    def apply(self, shared: Sequence[Any], item: Any) -> Any:
+        """function(item, *args), where the function comes first in what is shared."""
+        function, *args = shared
+        return function(item, *args)
+
+    def _call(self, shard: int, method: str, *args: Any) -> Any:
+        self._shard = shard
+        return getattr(self._objects[shard], method)(*args)
+
+
+def describe(error: BaseException, shard: int | None) -> Failure:
+    """The error as data that surely survives the way to the driver."""
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    error.__traceback__ = None  # its frames hold on to the call's arguments
+    if isinstance(error, Exception):
+        try:
+            if type(pickle.loads(pickle.dumps(error))) is type(error):
+                return Failure(shard, error, text)
+        except Exception:  # whatever its own pickling code may raise
+            pass
+    return Failure(shard, TaskError(f"{type(error).__name__}: {error}"), text)

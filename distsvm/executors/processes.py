@@ -1,0 +1,254 @@
+"""Workers that are processes of this machine."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from distsvm.errors import ConfigError, TaskError
+from distsvm.executors import wire
+from distsvm.executors.base import checked_n_workers
+from distsvm.executors.blocks import Attachments, Blocks, Packed, unlink
+from distsvm.executors.failures import FailurePolicy
+from distsvm.executors.host import Failure, Host, Reply, describe
+from distsvm.executors.remote import RemoteExecutor
+from distsvm.executors.transport import Gone, Request, Transport
+
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_PATIENCE_S = 5.0  # for a process that was told to end
+
+
+class ProcessesExecutor(RemoteExecutor):
+    """Workers are freshly started processes, fed through pipes and shared memory.
+
+    A script that uses it must guard what it does with ``if __name__ == "__main__":``, because
+    every worker imports the script's classes and functions from it.
+
+    Parameters
+    ----------
+    n_workers : processes, if there are as many shards
+    max_failures : how many lost workers are built again before WorkerLost is raised
+    """
+
+    name = "processes"
+
+    def __init__(self, n_workers: int, max_failures: int = 3) -> None:
+        super().__init__(
+            ProcessTransport(), checked_n_workers(n_workers), FailurePolicy(max_failures)
+        )
+
+
+@dataclass
+class _Child:
+    process: BaseProcess
+    conn: Connection
+    ready: bool = False  # has it come as far as our own code?
+    busy: bool = False
+
+
+class ProcessTransport(Transport):
+    """Pipes to spawned processes.
+
+    A process has at most one request, so a pipe never has both of its ends waiting to write.
+    """
+
+    def __init__(self) -> None:
+        self._children: dict[int, _Child] = {}
+        self._blocks = Blocks()
+        self._finalizer: weakref.finalize | None = None
+
+    def launch(self, workers: Sequence[int]) -> None:
+        if multiprocessing.current_process().daemon:
+            raise ConfigError(
+                "this process may not start others (it is daemonic, as in a multiprocessing.Pool):"
+                ' use executor="threads" or "serial" here'
+            )
+        if self._finalizer is None:
+            self._finalizer = weakref.finalize(
+                self, _abandon, os.getpid(), self._children, self._blocks.linked
+            )
+        for worker in workers:
+            if worker in self._children:
+                _end(self._children.pop(worker), at_once=True)
+            self._children[worker] = _spawn(worker)
+
+    def share(self, args: tuple[Any, ...]) -> AbstractContextManager[Packed]:
+        return self._blocks.packed(args)
+
+    def keep(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        return args  # pickled anew by every send
+
+    def send(self, worker: int, request: Request) -> None:
+        frames = wire.encode((request.verb, request.shared, request.own))
+        child = self._children[worker]
+        child.busy = True
+        with suppress(OSError):  # it is dead, and receive will say so
+            wire.send(child.conn, frames)
+
+    def receive(self, workers: Sequence[int]) -> list[tuple[int, Reply | Gone]]:
+        handles: dict[Any, int] = {}
+        for worker in workers:
+            child = self._children[worker]
+            handles[child.conn] = handles[child.process.sentinel] = worker
+        answers: list[tuple[int, Reply | Gone]] = []
+        while not answers:
+            for worker in sorted({handles[handle] for handle in wait(list(handles))}):
+                answer = self._read(self._children[worker])
+                if answer is not None:
+                    answers.append((worker, answer))
+        return answers
+
+    def close(self) -> None:
+        for child in self._children.values():
+            _end(child, at_once=child.busy)
+        if self._finalizer is not None:
+            self._finalizer()
+            self._finalizer = None
+        self._blocks = Blocks()
+
+    def _read(self, child: _Child) -> Reply | Gone | None:
+        """The child's answer, or none if it has only said that it is ready."""
+        try:
+            if not child.conn.poll():  # then it was the sentinel: ended, with nothing left to say
+                raise EOFError
+            head, buffers = wire.receive(child.conn, writable=True)
+        except (EOFError, OSError):
+            return _post_mortem(child)
+        if not child.ready:
+            child.ready = True
+            return None
+        child.busy = False
+        try:
+            reply, block = wire.decode(head, buffers)
+        except Exception as error:
+            text = f"a worker's answer cannot be read here: {type(error).__name__}: {error}"
+            return Reply(failure=Failure(None, TaskError(text), ""))
+        if block is not None:
+            self._blocks.keep(block)
+        return reply
+
+
+def _spawn(worker: int) -> _Child:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(
+        target=serve, args=(theirs,), name=f"distsvm-worker-{worker}", daemon=True
+    )
+    with _environment(_ONE_THREAD), _interrupts_held_back():
+        process.start()
+    theirs.close()  # so that the end of the process is the end of the pipe
+    return _Child(process, ours)
+
+
+def _post_mortem(child: _Child) -> Gone:
+    child.process.join(_PATIENCE_S)
+    code = child.process.exitcode
+    if code is None:
+        return Gone("its pipe closed")
+    if code < 0:
+        return Gone(f"its process was ended by {signal.Signals(-code).name}")
+    if not child.ready:
+        raise ConfigError(
+            f"a worker process ended with code {code} before it was ready, for the reason printed "
+            "on standard error. Worker processes import the main script, so a script must do its "
+            'work under `if __name__ == "__main__":`'
+        )
+    return Gone(f"its process ended with code {code}")
+
+
+def _end(child: _Child, *, at_once: bool) -> None:
+    child.conn.close()  # which a process that waits for requests takes as its end
+    if not at_once:
+        child.process.join(_PATIENCE_S)
+    if child.process.exitcode is None:
+        child.process.kill()
+        child.process.join(_PATIENCE_S)
+
+
+def _abandon(owner: int, children: dict[int, _Child], blocks: dict[str, Any]) -> None:
+    """Leave nothing behind: called by close, or when the driver ends without it."""
+    if os.getpid() != owner:  # a fork of the driver must not end the driver's workers
+        return
+    while children:
+        _end(children.popitem()[1], at_once=True)
+    while blocks:
+        unlink(blocks.popitem()[1])
+
+
+@contextmanager
+def _environment(variables: dict[str, str]) -> Iterator[None]:
+    """Set for processes started meanwhile, which read them before any code of ours runs."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Processes started meanwhile never see Ctrl-C, which is the driver's to handle."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def serve(conn: Connection) -> None:
+    """The worker process: answer requests until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    host, attachments = Host(), Attachments()
+    with suppress(EOFError, OSError):
+        wire.send(conn, wire.encode("ready"))
+        while True:
+            wire.send(conn, _answer(host, attachments, *wire.receive(conn, writable=False)))
+    del host
+    attachments.close_all_but(None)
+
+
+def _answer(host: Host, attachments: Attachments, head: bytes, buffers: list[Any]) -> list[Any]:
+    """The frames of (reply, block from which arrays were kept or None)."""
+    kept: Any = None
+    try:
+        verb, shared, own = wire.decode(head, buffers)
+        block = shared.block if isinstance(shared, Packed) else None
+        if isinstance(shared, Packed):
+            shared, kept = attachments.open(shared)
+    except Exception as error:
+        return wire.encode((Reply(failure=describe(error, None)), None), wire.by_name)
+    reply = host.answer(verb, shared, own)
+    del shared, own
+    still = block if kept is not None and kept() is not None else None
+    try:
+        return wire.encode((reply, still), wire.by_name)
+    except Exception as error:
+        text = f"a result cannot be pickled: {type(error).__name__}: {error}"
+        failure = describe(TaskError(text), None)
+        return wire.encode((Reply(None, reply.busy_s, failure), still), wire.by_name)
+
+
+def _end_with_parent() -> None:
+    """A long call must not go on for a driver that is no more."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

@@ -1,0 +1,154 @@
+"""Objects in this process, called by a pool of threads."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any
+
+from distsvm.executors.base import Activity, Executor, checked_n_workers
+from distsvm.executors.failures import named
+from distsvm.executors.tree import Sum
+
+
+class ThreadsExecutor(Executor):
+    """Shards are taken from one queue, the costliest first, by threads that share the memory.
+
+    Worth it when the objects' methods let go of the interpreter lock, as compiled code does.
+    """
+
+    name = "threads"
+
+    def __init__(self, n_workers: int) -> None:
+        self.n_workers = checked_n_workers(n_workers)
+        self._pool: ThreadPoolExecutor | None = None
+        self._objects: list[Any] = []
+        self._costs: list[float] = []
+        self._lock = threading.Lock()
+        self._busy_s = [0.0] * self.n_workers
+        self._numbers: dict[int, int] = {}
+
+    def start(
+        self, builders: Sequence[Callable[[], Any]], costs: Sequence[float] | None = None
+    ) -> None:
+        self._costs = [1.0] * len(builders) if costs is None else [float(c) for c in costs]
+        objects: list[Any] = [None] * len(builders)
+        self._finish(range(len(builders)), lambda i: builders[i](), objects.__setitem__)
+        self._objects = objects
+
+    def run(
+        self,
+        method: str,
+        *args: Any,
+        shards: Sequence[int] | None = None,
+        each: Sequence[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
+        chosen = range(len(self._objects)) if shards is None else shards
+        results: list[Any] = [None] * len(chosen)
+
+        def call(i: int) -> Any:
+            own = each[i] if each else ()
+            return getattr(self._objects[chosen[i]], method)(*args, *own)
+
+        self._finish(chosen, call, results.__setitem__)
+        return results
+
+    prepare = run  # nothing here can be lost, so nothing has to be repeated
+
+    def reduce(self, method: str, *args: Any, groups: Sequence[range]) -> list[Any]:
+        sums = [Sum(len(group)) for group in groups]
+        leaves = [(g, i) for g, group in enumerate(groups) for i in range(len(group))]
+        chosen = [groups[g][i] for g, i in leaves]
+
+        def call(position: int) -> Any:
+            return getattr(self._objects[chosen[position]], method)(*args)
+
+        def add(position: int, result: Any) -> None:
+            g, i = leaves[position]
+            with self._lock:
+                sums[g].add({(0, i): result})
+
+        self._finish(chosen, call, add)
+        return [each.total() for each in sums]
+
+    def map(self, function: Callable[..., Any], items: Iterable[Any], *args: Any) -> Iterator[Any]:
+        under_way: deque[Any] = deque()
+        try:
+            for item in items:
+                under_way.append(self._threads().submit(self._timed, function, item, *args))
+                if len(under_way) >= 2 * self.n_workers:
+                    yield under_way.popleft().result()
+            while under_way:
+                yield under_way.popleft().result()
+        finally:
+            for future in under_way:
+                future.cancel()
+
+    def activity(self) -> list[Activity]:
+        shards = tuple(range(len(self._objects)))  # any thread may take any shard
+        return [Activity(worker, shards, busy_s, 0) for worker, busy_s in enumerate(self._busy_s)]
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+            self._numbers.clear()
+        self._objects = []
+
+    def _finish(
+        self,
+        chosen: Sequence[int],
+        call: Callable[[int], Any],
+        take: Callable[[int, Any], None],
+    ) -> None:
+        """take(i, call(i)) for every position i of the chosen shards, or the lowest shard's error.
+
+        Once a shard has failed only lower ones are still tried, so which error is raised does not
+        depend on the threads.
+        """
+        queue = deque(sorted(range(len(chosen)), key=lambda i: -self._costs[chosen[i]]))
+        failed: dict[int, Exception] = {}
+        lowest = len(self._costs)
+
+        def work() -> None:
+            nonlocal lowest
+            while True:
+                try:
+                    i = queue.popleft()
+                except IndexError:
+                    return
+                if chosen[i] > lowest:
+                    continue
+                try:
+                    take(i, self._timed(call, i))
+                except Exception as error:
+                    with self._lock:
+                        failed[chosen[i]] = error
+                        lowest = min(failed)
+
+        workers = [self._threads().submit(work) for _ in range(min(self.n_workers, len(chosen)))]
+        try:
+            for worker in workers:
+                worker.result()
+        finally:  # after an interrupt no thread may be left working on the objects
+            queue.clear()
+            wait(workers)
+        if failed:
+            raise named(failed[lowest], lowest) from failed[lowest]
+
+    def _timed(self, function: Callable[..., Any], *args: Any) -> Any:
+        started = time.perf_counter()
+        try:
+            return function(*args)
+        finally:
+            with self._lock:
+                number = self._numbers.setdefault(threading.get_ident(), len(self._numbers))
+                self._busy_s[number] += time.perf_counter() - started
+
+    def _threads(self) -> ThreadPoolExecutor:
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.n_workers, thread_name_prefix="distsvm")
+        return self._pool

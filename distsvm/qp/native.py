@@ -1,0 +1,15 @@
+"""The default solver of the small dual QP: warm-started, exact, no library needed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from distsvm.kernels.simplex_qp import maximise
+from distsvm.qp.base import QPProblem, QPSolution
+
+
+class NativeQP:
+    def solve(self, problem: QPProblem, warm_start: np.ndarray, tol: float) -> QPSolution:
+        g = np.ascontiguousarray(problem.gram).view()
+        a, v, gap, n = maximise(g, problem.b, problem.block, problem.limit, warm_start, tol)
+        return QPSolution(a, v, gap, n)

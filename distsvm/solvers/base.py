@@ -1,0 +1,133 @@
+"""The contract of every solver: rounds that turn a risk into w, and a state that can be kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from distsvm.cuts.bounds import Bounds
+from distsvm.risks.base import Risk
+
+PHASES = ("oracle", "cache", "qp", "cuts")
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of a run, as data. Counts and values are those after the round.
+
+    Parameters
+    ----------
+    number : int
+        1 for the first.
+    kind : str
+        "fresh" (the oracle on all examples: certifies), "refreshed" (on some), or "cached".
+    primal : float or None
+        P(w) at the round's own w, only after a fresh round.
+    best_primal, dual, gap : float
+        The certificate so far; best_primal is infinite until the first fresh round.
+    risk : float or None
+        R(w) at the round's own w, only after a fresh round.
+    violation : float
+        (b − ⟨a, w⟩) − ξ of the round's cut at the model's w, summed over blocks.
+    slack : float
+        ξ of the model, summed over blocks, before the round's cut.
+    w_norm : float
+        ‖w‖ of the model after the round.
+    n_cuts, n_support_cuts : int
+    n_oracle_calls, n_cache_hits, n_planes : int
+        Since the run began; planes held in caches now.
+    qp_iterations, qp_gap :
+        Of this round's QP.
+    seconds : dict of phase to float
+        Since the run began, by phase: oracle, cache, qp, cuts (products and sums of vectors).
+    elapsed_s : float
+        Since the run began, earlier sessions of a resumed run included.
+    validation_loss, validation_accuracy : float or None
+        Of the best w so far, after a fresh round, where there is validation data.
+    busy_s, n_restarts :
+        Seconds each worker has worked in this session, and how often one was built again.
+    """
+
+    number: int
+    kind: str
+    primal: float | None
+    best_primal: float
+    dual: float
+    gap: float
+    risk: float | None
+    violation: float
+    slack: float
+    w_norm: float
+    n_cuts: int
+    n_support_cuts: int
+    n_oracle_calls: int
+    n_cache_hits: int
+    n_planes: int
+    qp_iterations: int
+    qp_gap: float
+    seconds: dict[str, float] = field(default_factory=dict)
+    elapsed_s: float = 0.0
+    validation_loss: float | None = None
+    validation_accuracy: float | None = None
+    busy_s: tuple[float, ...] = ()
+    n_restarts: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Round:
+        return cls(**data | {"busy_s": tuple(data["busy_s"])})
+
+
+class PhaseClock:
+    """Seconds by phase. Nothing that steers w ever reads it."""
+
+    def __init__(self) -> None:
+        self.seconds = dict.fromkeys(PHASES, 0.0)
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] += time.perf_counter() - started
+
+
+class State(Protocol):
+    """What a solver knows between two rounds; with it a run goes on as if never stopped."""
+
+    bounds: Bounds
+    number: int
+    clock: PhaseClock
+
+    @property
+    def stalled(self) -> bool:
+        """Whether rounding keeps the bounds from moving any further."""
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The state as plain arrays, for a checkpoint."""
+
+
+class Solver(Protocol):
+    """Turns a risk into w, round by round."""
+
+    name: str
+
+    def begin(self, risk: Risk, start: np.ndarray | None) -> State:
+        """The state before the first round; `start` is a w to ask about first."""
+
+    def restore(self, risk: Risk, arrays: dict[str, np.ndarray]) -> State:
+        """The state that State.arrays gave these arrays of."""
+
+    def rounds(self, risk: Risk, state: State) -> Iterator[Round]:
+        """Rounds without end; the caller stops when it has seen enough."""
+
+    def bound_on_rounds(self, radius: float | None, largest_loss: float) -> int | None:
+        """The theory's bound on the number of rounds until the gap is C·eps, if there is one."""

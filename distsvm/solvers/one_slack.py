@@ -1,0 +1,269 @@
+"""The 1-slack cutting-plane method (algorithms 3 and 4 of Joachims, Finley and Yu, 2009)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from distsvm.cuts.bounds import Bounds
+from distsvm.cuts.cut import Cut
+from distsvm.cuts.working_set import WorkingSet
+from distsvm.qp import make_qp
+from distsvm.qp.base import QPSolution, QPSolver
+from distsvm.risks.base import Answer, Risk
+from distsvm.solvers.base import PhaseClock, Round
+from distsvm.vectors import dot
+
+# The QP's gap is brought to this part of the round's estimated gap C·violation.
+QP_SHARE = 0.1
+# A cached cut is taken while it is violated by this part of the last fresh cut's violation.
+CACHE_SHARE = 0.1
+# So many fresh rounds in a row that move neither bound mean that rounding allows no more.
+STALLED_ROUNDS = 5
+
+
+@dataclass
+class OneSlackState:
+    """The working set, the bounds, and w of the model they make."""
+
+    working: WorkingSet
+    bounds: Bounds
+    w: np.ndarray
+    start: np.ndarray | None = None
+    number: int = 0
+    fresh_violation: float = 0.0
+    sharpness: float = 1.0
+    n_stalled: int = 0
+    n_calls: int = 0
+    n_hits: int = 0
+    n_planes: int = 0
+    clock: PhaseClock = field(default_factory=PhaseClock)
+
+    @property
+    def stalled(self) -> bool:
+        return self.n_stalled >= STALLED_ROUNDS
+
+    def slack(self) -> np.ndarray:
+        """ξ of each block at the model's w, from the Gram matrix alone."""
+        problem = self.working.problem()
+        return self.working.slack(problem.b - problem.gram @ self.working.alpha)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        bounds = self.bounds
+        return self.working.arrays() | {
+            "w": self.w,
+            "best_w": np.zeros(0) if bounds.w is None else bounds.w,
+            "bounds": np.array([bounds.primal, bounds.dual, bounds.exact]),
+            "numbers": np.array(
+                [self.number, self.n_stalled, self.n_calls, self.n_hits, self.n_planes]
+            ),
+            "reals": np.array([self.fresh_violation, self.sharpness]),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The cuts of a round: how and where they were found, and how much they are violated.
+
+    Violation is (b − ⟨a, w⟩) − ξ at the model's w, whatever `point` was asked, over all blocks.
+    """
+
+    kind: str
+    point: np.ndarray
+    answer: Answer
+    violation: float
+    slack: float
+
+
+@dataclass(frozen=True)
+class OneSlack:
+    """One slack for all examples, or one a block of shards.
+
+    Parameters
+    ----------
+    C, eps : float
+        The problem's C; a cut is worth adding when it is violated by more than eps.
+    rescaling : "margin" or "slack"
+        Only the theory's bound asks.
+    qp : str
+        "native", "cvxpy", "cvxpy:SOLVER", or "line-search" for a step instead of the QP.
+    refresh_fraction : float in (0, 1]
+        When the caches fail, ask the oracle about this part of the examples at a time, until the
+        cut is violated by eps or all were asked.
+    stabilise : float in (0, 1]
+        µ: the oracle is asked at (1 − µ)·w_best + µ·w_model; 1 asks at w_model as the paper does.
+    idle_solves : int
+        Cuts with α = 0 in so many solves are dropped.
+    max_cuts : int or None
+        Above it, cuts are replaced by their aggregate.
+    max_rounds : int or None
+        The last round allowed asks the oracle, so that it certifies.
+    """
+
+    C: float
+    eps: float
+    rescaling: str = "margin"
+    qp: str = "native"
+    refresh_fraction: float = 1.0
+    stabilise: float = 1.0
+    idle_solves: int = 50
+    max_cuts: int | None = None
+    max_rounds: int | None = None
+    name: str = "one-slack"
+
+    def begin(self, risk: Risk, start: np.ndarray | None) -> OneSlackState:
+        limit = np.full(risk.n_blocks, self.C)
+        # α = 0 is feasible, with w = 0 and D = 0.
+        return OneSlackState(WorkingSet(limit), Bounds(dual=0.0), np.zeros(risk.dim), start)
+
+    def rounds(self, risk: Risk, state: OneSlackState) -> Iterator[Round]:
+        qp = make_qp(self.qp)
+        while True:
+            state.number += 1
+            before = state.bounds.primal, state.bounds.dual
+            found = self._find(risk, state)
+            primal = self._certify(state, found)
+            self._add(risk, state, found.answer.cuts)
+            solution = self._solve(risk, state, qp, found.violation)
+            self._watch(state, found, before)
+            yield self._record(state, found, primal, solution)
+
+    # --- the steps of a round --------------------------------------------------------------
+
+    def _find(self, risk: Risk, state: OneSlackState) -> Found:
+        """A violated cut from the caches if they have one, else from the oracle."""
+        slack = state.slack()
+        must_certify = state.number in (1, self.max_rounds)
+
+        def found(kind: str, point: np.ndarray, answer: Answer) -> Found:
+            state.n_calls += answer.n_calls
+            state.n_hits += answer.n_hits
+            state.n_planes = answer.n_planes
+            values = [cut.b - dot(cut.a, state.w) for cut in answer.cuts]
+            excess = [v - slack[cut.block] for v, cut in zip(values, answer.cuts, strict=True)]
+            return Found(kind, point, answer, float(sum(excess)), float(slack.sum()))
+
+        if risk.has_cache and not must_certify:
+            with state.clock.phase("cache"):
+                cached = found("cached", state.w, risk.cached(state.w))
+            if cached.violation > max(CACHE_SHARE * state.fresh_violation, self.eps):
+                return cached
+        with state.clock.phase("oracle"):
+            point = self._point(state)
+            if self.refresh_fraction >= 1 or must_certify:
+                return found("fresh", point, risk.fresh(point))
+            while True:
+                answer = risk.refresh(point, state.number, self.refresh_fraction)
+                asked = found("fresh" if answer.fresh else "refreshed", point, answer)
+                if answer.fresh or asked.violation > self.eps:
+                    return asked
+
+    def _point(self, state: OneSlackState) -> np.ndarray:
+        """Where to ask the oracle: at the model's w, or drawn towards the best w so far."""
+        if state.number == 1 and state.start is not None:
+            return state.start
+        if self.stabilise == 1 or state.bounds.w is None:
+            return state.w
+        return (1 - self.stabilise) * state.bounds.w + self.stabilise * state.w
+
+    def _certify(self, state: OneSlackState, found: Found) -> float | None:
+        """P at the point that was asked; only a fresh round may say."""
+        if not found.answer.fresh:
+            return None
+        state.fresh_violation = max(0.0, found.violation)
+        primal = 0.5 * dot(found.point, found.point) + self.C * found.answer.risk
+        state.bounds.add_primal(primal, found.point, found.answer.exact)
+        return primal
+
+    def _add(self, risk: Risk, state: OneSlackState, cuts: list[Cut]) -> None:
+        working = state.working
+        with state.clock.phase("cuts"):
+            for cut in cuts:
+                # The truth's cut (0, 0) is in every block without being there.
+                if cut.b > 0 or dot(cut.a, cut.a) > 0:
+                    working.add(cut, risk.gram_row(cut, [*working.cuts, cut]))
+            if self.max_cuts is not None:
+                working.shrink(self.max_cuts, risk.combine)
+
+    def _solve(
+        self, risk: Risk, state: OneSlackState, qp: QPSolver, violation: float
+    ) -> QPSolution:
+        """Solve the QP as precisely as this round deserves, from the last α; then w and D anew."""
+        working = state.working
+        estimated_gap = self.C * max(violation, self.eps)
+        if violation <= 0 and math.isfinite(state.bounds.gap):
+            estimated_gap = state.bounds.gap
+        with state.clock.phase("qp"):
+            tol = QP_SHARE * state.sharpness * estimated_gap
+            solution = qp.solve(working.problem(), working.alpha, tol)
+            working.accept(solution)
+        with state.clock.phase("cuts"):
+            working.drop_idle(self.idle_solves)
+            state.w = risk.weights(working.cuts, working.alpha)
+            state.bounds.add_dual(working.linear() - 0.5 * dot(state.w, state.w))
+        return solution
+
+    def _watch(self, state: OneSlackState, found: Found, before: tuple[float, float]) -> None:
+        """Notice when rounding, or a QP solved too loosely, keeps the bounds where they are."""
+        if found.kind != "fresh":
+            return
+        if (state.bounds.primal, state.bounds.dual) == before:
+            state.n_stalled += 1
+            state.sharpness *= 0.1
+        else:
+            state.n_stalled = 0
+
+    def _record(
+        self, state: OneSlackState, found: Found, primal: float | None, solution: QPSolution
+    ) -> Round:
+        bounds = state.bounds
+        return Round(
+            number=state.number,
+            kind=found.kind,
+            primal=primal,
+            best_primal=bounds.primal,
+            dual=bounds.dual,
+            gap=bounds.gap,
+            risk=found.answer.risk if found.answer.fresh else None,
+            violation=found.violation,
+            slack=found.slack,
+            w_norm=math.sqrt(dot(state.w, state.w)),
+            n_cuts=len(state.working),
+            n_support_cuts=state.working.n_support,
+            n_oracle_calls=state.n_calls,
+            n_cache_hits=state.n_hits,
+            n_planes=state.n_planes,
+            qp_iterations=solution.n_iter,
+            qp_gap=solution.gap,
+            seconds=dict(state.clock.seconds),
+        )
+
+    # --- theory and checkpoints ------------------------------------------------------------
+
+    def bound_on_rounds(self, radius: float | None, largest_loss: float) -> int | None:
+        """Theorems 5 and 6 of the paper; None where the radius is not known or eps is too large."""
+        if radius is None or radius == 0 or self.eps <= 0:
+            return None
+        size = 4 * radius**2 * self.C
+        if self.rescaling == "slack":
+            start, size = 1 / (size * largest_loss), size * largest_loss**2
+        else:
+            start = largest_loss / size
+        if self.eps > size:
+            return None
+        return max(0, math.ceil(math.log2(start))) + math.ceil(4 * size / self.eps)
+
+    def restore(self, risk: Risk, arrays: dict[str, np.ndarray]) -> OneSlackState:
+        state = self.begin(risk, None)
+        state.working = WorkingSet.from_arrays(state.working.limit, arrays, risk.dim)
+        bounds = arrays["bounds"]
+        best_w = arrays["best_w"] if arrays["best_w"].size else None
+        state.bounds = Bounds(float(bounds[0]), float(bounds[1]), best_w, bool(bounds[2]))
+        state.w = arrays["w"]
+        numbers = arrays["numbers"].tolist()
+        state.number, state.n_stalled, state.n_calls, state.n_hits, state.n_planes = numbers
+        state.fresh_violation, state.sharpness = arrays["reals"].tolist()
+        return state

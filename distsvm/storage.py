@@ -1,0 +1,94 @@
+"""Folders written aside and renamed; the JSON and arrays that models and checkpoints are made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+@contextmanager
+def written_aside(folder: Path) -> Iterator[Path]:
+    """A folder to fill, which takes the place of `folder` in one step when all went well."""
+    aside = folder.with_name(f"{folder.name}.part")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir(parents=True)
+    try:
+        yield aside
+        _sync(aside)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+    if folder.exists():
+        old = folder.with_name(f"{folder.name}.old")
+        shutil.rmtree(old, ignore_errors=True)
+        folder.rename(old)
+        aside.rename(folder)
+        shutil.rmtree(old)
+    else:
+        aside.rename(folder)
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write JSON aside, then rename."""
+    aside = path.with_name(f"{path.name}.part")
+    aside.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(aside, path)
+
+
+def read_json(path: Path, error: type[Exception]) -> Any:
+    """The JSON of a file; `error` says clearly what is wrong with it."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise error(f"{path} does not exist") from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as problem:
+        raise error(f"{path} is damaged: {problem}") from problem
+
+
+def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> str:
+    """Write arrays without pickle, and return the file's digest."""
+    with open(path, "wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)  # type: ignore[arg-type]
+    return digest_of(path)
+
+
+def read_arrays(path: Path, digest: str, error: type[Exception]) -> dict[str, np.ndarray]:
+    """The arrays of a file whose digest is as written; `error` says what is wrong with it."""
+    try:
+        if digest_of(path) != digest:
+            raise error(f"{path} is damaged: its digest is not the one written beside it")
+        with np.load(path, allow_pickle=False) as file:
+            return dict(file)
+    except FileNotFoundError:
+        raise error(f"{path} does not exist") from None
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as problem:
+        if isinstance(problem, error):
+            raise
+        raise error(f"{path} is damaged: {problem}") from problem
+
+
+def digest_of(path: Path) -> str:
+    """The BLAKE2 digest of a file."""
+    state = hashlib.blake2b(digest_size=16)
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            state.update(block)
+    return state.hexdigest()
+
+
+def _sync(folder: Path) -> None:
+    for path in (*folder.iterdir(), folder):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

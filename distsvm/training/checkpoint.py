@@ -1,0 +1,119 @@
+"""Checkpoints: the driver's state and each shard's planes, in a folder written aside and renamed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from distsvm.errors import CheckpointError
+from distsvm.executors.base import Executor
+from distsvm.storage import read_arrays, read_json, write_arrays, write_json, written_aside
+from distsvm.version import __version__
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """A state to go on from: `problem` says what it belongs to, `arrays` is the solver's state."""
+
+    folder: Path
+    number: int
+    problem: dict[str, Any]
+    elapsed_s: float
+    seconds: dict[str, float]
+    notes: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+    def planes(self, shard: int) -> str:
+        return str(self.folder / planes_name(shard))
+
+
+def planes_name(shard: int) -> str:
+    return f"planes-{shard:05d}.npz"
+
+
+def write_checkpoint(
+    run_dir: Path,
+    *,
+    number: int,
+    problem: dict[str, Any],
+    elapsed_s: float,
+    seconds: dict[str, float],
+    notes: dict[str, Any],
+    arrays: dict[str, np.ndarray],
+    executor: Executor,
+    shards: range,
+    keep: int,
+) -> Path:
+    """Write the checkpoint after round `number`; each worker writes its own shards' planes."""
+    home = run_dir / "checkpoints"
+    folder = home / f"round-{number:08d}"
+    with written_aside(folder) as aside:
+        digest = write_arrays(aside / "driver.npz", arrays)
+        paths = [(str((aside / planes_name(shard)).absolute()),) for shard in shards]
+        executor.run("save_planes", shards=shards, each=paths)
+        manifest = {
+            "kind": "distsvm checkpoint", "format": FORMAT, "version": __version__,
+            "number": number, "problem": problem, "elapsed_s": elapsed_s, "seconds": seconds,
+            "notes": notes, "digest": digest,
+        }  # fmt: skip
+        write_json(aside / "manifest.json", manifest)
+    for old in _folders(home)[:-keep]:
+        shutil.rmtree(old)
+    return folder
+
+
+def latest_checkpoint(run_dir: Path) -> Checkpoint | None:
+    """The newest checkpoint of a run, or None if there is none."""
+    folders = _folders(run_dir / "checkpoints")
+    return read_checkpoint(folders[-1]) if folders else None
+
+
+def read_checkpoint(folder: Path) -> Checkpoint:
+    """The checkpoint in a folder, refused if it is damaged or too new."""
+    manifest = read_json(folder / "manifest.json", CheckpointError)
+    if not isinstance(manifest, dict) or manifest.get("kind") != "distsvm checkpoint":
+        raise CheckpointError(f"{folder} does not hold a checkpoint of distsvm")
+    if manifest.get("format", 0) > FORMAT:
+        raise CheckpointError(
+            f"{folder} has format {manifest['format']}, this version of distsvm "
+            f"({__version__}) reads up to {FORMAT}; upgrade distsvm"
+        )
+    try:
+        return Checkpoint(
+            folder=folder,
+            number=manifest["number"],
+            problem=manifest["problem"],
+            elapsed_s=manifest["elapsed_s"],
+            seconds=manifest["seconds"],
+            notes=manifest["notes"],
+            arrays=read_arrays(folder / "driver.npz", manifest["digest"], CheckpointError),
+        )
+    except KeyError as error:
+        raise CheckpointError(f"{folder}/manifest.json is damaged: no {error}") from error
+
+
+def check_same_problem(checkpoint: Checkpoint, problem: dict[str, Any]) -> None:
+    """Refuse to go on with another task, other data or another configuration."""
+    for name, what in (("task", "another task"), ("data", "other data")):
+        if checkpoint.problem.get(name) != problem[name]:
+            raise CheckpointError(f"{checkpoint.folder} belongs to a run with {what}")
+    was, now = checkpoint.problem.get("config", {}), problem["config"]
+    for name in sorted(set(was) | set(now)):
+        if was.get(name) != now.get(name):
+            raise CheckpointError(
+                f"{checkpoint.folder} belongs to a run with {name}={was.get(name)!r}, "
+                f"not {now.get(name)!r}"
+            )
+
+
+def _folders(home: Path) -> list[Path]:
+    if not home.is_dir():
+        return []
+    return sorted(p for p in home.iterdir() if re.fullmatch(r"round-\d{8}", p.name))

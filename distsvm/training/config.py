@@ -1,0 +1,151 @@
+"""Everything that a training run can be told, with its unit, its default and its check."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from distsvm.errors import ConfigError
+from distsvm.solvers import SOLVERS
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """min_w ½‖w‖² + C·R(w), R(w) = Σ c_i·H_i(w) / Σ c_i, and how to get there.
+
+    Parameters
+    ----------
+    C : float > 0, optional
+        Multiplies the (weighted) mean of the examples' hinge losses. LIBLINEAR's and
+        scikit-learn's C is this divided by Σ c_i (n without weights). Default:
+        Σ c_i · Δ̄ / mean ‖Ψ(x_i, y_i)‖², with Δ̄ the largest loss; no scaling of features or
+        losses changes the predictions then.
+    C_per_example : float > 0, optional
+        LIBLINEAR's C, instead of C: C = C_per_example · Σ c_i.
+    eps : float ≥ 0, optional
+        In units of the loss: stop when primal − dual ≤ C·eps. Default 0.001 of the largest loss.
+    rel_gap : float ≥ 0, optional
+        Stop when (primal − dual) / primal ≤ rel_gap.
+    max_rounds, max_seconds : optional
+        Stop after so many rounds of the run, or so many seconds of this session.
+    rescaling : "margin" or "slack"
+    solver : "auto" or "one-slack"
+    cache_size : int ≥ 0 or "auto"
+        Planes kept for each example. "auto": 10, or 0 where a task's oracle enumerates outputs as
+        cheaply as cached planes could be scored (classes).
+    refresh_fraction : float in (0, 1], default 1
+        When the caches fail, the part of the examples to ask the oracle about at a time.
+    stabilise : float in (0, 1], default 0.3
+        µ: ask the oracle at (1 − µ)·w_best + µ·w_model. 1 is the paper's method.
+    n_blocks : int ≥ 1, default 1
+        Slack variables: one for each so many blocks of shards.
+    qp : "native", "cvxpy", "cvxpy:SOLVER" or "line-search"
+    idle_solves : int ≥ 1, default 50
+        Drop a cut with α = 0 in so many solves.
+    max_cuts : int ≥ 2 + n_blocks, optional
+        Above it cuts are replaced by their aggregate; 50 for the line search unless given.
+    executor : "auto", "serial", "threads", "processes" or "ray"
+    executor_options : dict
+        Such as address and placement_timeout_s for Ray.
+    n_workers : int ≥ 1, optional
+        Default: the usable cores. Never changes the result.
+    n_shards : int ≥ 1, optional
+        Part of the problem (sums are made shard by shard). Default 16, fewer for small data.
+    random_state : int, optional
+        For solvers that draw; the one-slack method draws nothing.
+    patience : int ≥ 1, default 10
+        With validation data: stop after so many fresh rounds without a lower validation loss.
+    run_dir : str, optional
+        A folder for configuration, history, checkpoints and model.
+    checkpoint_rounds, checkpoint_seconds : default 100 and 60
+        Write a checkpoint after so many rounds or seconds, whichever comes first.
+    keep_checkpoints : int ≥ 1, default 2
+    verbose : int, default 0
+        1 logs every fresh round, 2 every round.
+    """
+
+    C: float | None = None
+    C_per_example: float | None = None
+    eps: float | None = None
+    rel_gap: float | None = None
+    max_rounds: int | None = None
+    max_seconds: float | None = None
+    rescaling: str = "margin"
+    solver: str = "auto"
+    cache_size: int | str = "auto"
+    refresh_fraction: float = 1.0
+    stabilise: float = 0.3
+    n_blocks: int = 1
+    qp: str = "native"
+    idle_solves: int = 50
+    max_cuts: int | None = None
+    executor: str = "auto"
+    executor_options: dict[str, Any] = field(default_factory=dict)
+    n_workers: int | None = None
+    n_shards: int | None = None
+    random_state: int | None = None
+    patience: int = 10
+    run_dir: str | None = None
+    checkpoint_rounds: int = 100
+    checkpoint_seconds: float = 60.0
+    keep_checkpoints: int = 2
+    verbose: int = 0
+
+    # What may differ between a run and its continuation: where it runs and when it stops.
+    FREE = frozenset(
+        "eps rel_gap max_rounds max_seconds executor executor_options n_workers patience run_dir "
+        "checkpoint_rounds checkpoint_seconds keep_checkpoints verbose".split()
+    )
+
+    def __post_init__(self) -> None:
+        if self.C is not None and self.C_per_example is not None:
+            raise ConfigError("C and C_per_example are both given; give one of them")
+        for name in ("C", "C_per_example", "max_seconds", "checkpoint_seconds"):
+            self._check(name, float, lambda v: v > 0, "a number > 0")
+        for name in ("eps", "rel_gap"):
+            self._check(name, float, lambda v: v >= 0, "a number ≥ 0")
+        for name in (
+            "max_rounds", "n_workers", "n_shards", "n_blocks", "idle_solves", "patience",
+            "checkpoint_rounds", "keep_checkpoints",
+        ):  # fmt: skip
+            self._check(name, int, lambda v: v >= 1, "a whole number ≥ 1")
+        for name in ("refresh_fraction", "stabilise"):
+            self._check(name, float, lambda v: 0 < v <= 1, "a number in (0, 1]")
+        if self.cache_size != "auto":
+            self._check("cache_size", int, lambda v: v >= 0, "a whole number ≥ 0, or 'auto'")
+        lowest = 2 + self.n_blocks
+        self._check("max_cuts", int, lambda v: v >= lowest, f"a whole number ≥ {lowest}")
+        self._choose("rescaling", ("margin", "slack"))
+        self._choose("solver", ("auto", *SOLVERS))
+        self._choose("executor", ("auto", "serial", "threads", "processes", "ray"))
+
+    def _check(self, name: str, kind: type, good: Any, expected: str) -> None:
+        value = getattr(self, name)
+        if value is None:
+            return
+        try:
+            fits = not isinstance(value, (bool, str)) and math.isfinite(value) and good(value)
+            fits = fits and kind(value) == value
+        except TypeError:
+            fits = False
+        if not fits:
+            raise ConfigError(f"{name}={value!r}: expected {expected}")
+        object.__setattr__(self, name, kind(value))
+
+    def _choose(self, name: str, choices: tuple[str, ...]) -> None:
+        if getattr(self, name) not in choices:
+            raise ConfigError(
+                f"{name}={getattr(self, name)!r}: expected one of {', '.join(choices)}"
+            )
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> TrainConfig:
+        """The configuration that as_dict gave; keys nobody knows are refused by name."""
+        unknown = set(data) - {f.name for f in fields(cls)}
+        if unknown:
+            raise ConfigError(f"unknown parameter {sorted(unknown)[0]!r}")
+        return cls(**data)

@@ -1,0 +1,72 @@
+"""What a training run gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from distsvm.executors.base import Activity
+from distsvm.model import Model
+from distsvm.solvers.base import Round
+
+
+@dataclass(frozen=True, eq=False)
+class TrainResult:
+    """A model, and the proof of how close to the optimum it is.
+
+    Parameters
+    ----------
+    model : Model
+        With the w of the best certified primal.
+    certificate : str
+        What primal and gap are: "exact", "upper bound" (the oracle only bounds its maximum),
+        or "none".
+    primal, dual, gap : float
+        P(w) of the model, the best dual value, and their difference: the optimum lies between.
+    stop_reason : str
+        "eps", "rel_gap", "max_rounds", "max_seconds", "validation" (no lower loss there),
+        "precision" (rounding allows no more), or "interrupted".
+    n_rounds, n_oracle_calls, n_cache_hits, n_cuts, n_support_cuts : int
+    bound_on_rounds : int or None
+        The theory's bound on the number of rounds, where it applies.
+    seconds : dict of phase to float
+        load, oracle, cache, qp, cuts, other, total.
+    history : list of Round
+    C, eps : float
+        As they were used.
+    activity : list of Activity
+        What each worker did.
+    best_validation : dict or None
+        Round, loss and accuracy of the lowest validation loss.
+    """
+
+    model: Model
+    certificate: str
+    primal: float
+    dual: float
+    gap: float
+    stop_reason: str
+    n_rounds: int
+    n_oracle_calls: int
+    n_cache_hits: int
+    n_cuts: int
+    n_support_cuts: int
+    bound_on_rounds: int | None
+    seconds: dict[str, float]
+    history: list[Round]
+    C: float
+    eps: float
+    activity: list[Activity]
+    best_validation: dict[str, Any] | None = None
+
+    def summary(self) -> dict[str, Any]:
+        """Everything but model and history, in JSON's terms."""
+        left_out = ("model", "history", "activity")
+        data = {k: v for k, v in self.__dict__.items() if k not in left_out}
+        return data | {
+            "activity": [
+                {"worker": a.worker, "shards": list(a.shards), "busy_s": a.busy_s,
+                 "n_restarts": a.n_restarts}
+                for a in self.activity
+            ]
+        }  # fmt: skip
