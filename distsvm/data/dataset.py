@@ -57,7 +57,9 @@ class TableData:
         self.y = None if y is None else np.asarray(y)
         self.weight = checked_weights(weight, self.x.n_rows)
         if self.y is not None and self.y.shape != (self.x.n_rows,):
-            raise DataError(f"y has shape {self.y.shape}, expected ({self.x.n_rows},) as X has rows")
+            raise DataError(
+                f"y has shape {self.y.shape}, expected ({self.x.n_rows},) as X has rows"
+            )
 
     def specs(
         self, n_shards: int | None, cost: Callable[[Any], float] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -89,13 +89,14 @@ class SparseRows:
 
     def alone(self) -> SparseRows:
         """The same rows without the rest of the arrays they were cut from, fit to be sent."""
-        return SparseRows(*self.arrays(), self.n_columns, self.zero_based)
+        values, columns, starts = self.arrays()
+        return replace(self, values=values, columns=columns, starts=starts)
 
 
 Rows: TypeAlias = "DenseRows | SparseRows"
 
 
-def as_rows(X: object) -> Rows:
+def as_rows(X: Any) -> Rows:
     """A NumPy array or SciPy sparse matrix as rows, without copying where the form allows it.
 
     float32 stays float32 and integers stay integers; the sums over them are float64 all the same.
@@ -103,7 +104,7 @@ def as_rows(X: object) -> Rows:
     nearest it knows. X itself is never changed.
     """
     if sparse.issparse(X):
-        csr = X.tocsr()  # type: ignore[attr-defined]
+        csr = X.tocsr()
         _check_shape(csr.shape)
         if not csr.has_canonical_format:
             csr = csr.copy() if csr is X else csr

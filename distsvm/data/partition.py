@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 MAX_SHARDS = 16
@@ -32,4 +34,4 @@ def partition(costs: np.ndarray, n_shards: int) -> list[range]:
         low = (ends[i - 1] if i else 0) + 1
         ends[i] = min(max(ends[i], low), n - (n_shards - 1 - i))
     edges = [0, *ends.tolist(), n]
-    return [range(lo, hi) for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
+    return [range(low, high) for low, high in pairwise(edges)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from distsvm.errors import ConfigError
 
@@ -36,4 +36,4 @@ def consecutive_runs(costs: Sequence[float], n_workers: int) -> list[tuple[int, 
         lowest, highest = borders[-1] + 1, len(costs) - (n_runs - j)
         borders.append(min(max(border, lowest), highest))
     borders.append(len(costs))
-    return [tuple(range(a, b)) for a, b in zip(borders, borders[1:], strict=False) if a < b]
+    return [tuple(range(a, b)) for a, b in pairwise(borders) if a < b]

@@ -34,7 +34,8 @@ class Executor(ABC):
     - a worker process that dies is built again: its objects are made by their builders, the calls
       made with `prepare` are repeated on them in order, and only its shards are asked again, as
       often as the failure policy allows;
-    - arrays among the arguments are sent once to each worker process (or node) and arrive read-only.
+    - arrays among the arguments are sent once to each worker process (or node) and arrive there
+      read-only.
 
     One thread at a time may use an executor. `map` needs no `start`; everything else does.
     """

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.executors import wire
+from distsvm.executors.transport import LARGE
 
 _ALIGNED = 64
 
@@ -45,21 +46,21 @@ class Blocks:
         head, buffers = wire.pack(tuple(_contiguous(arg) for arg in args))
         places, size = [], 0
         for raw in buffers:
-            if raw.nbytes >= wire.LARGE:
+            if raw.nbytes >= LARGE:
                 places.append((size, raw.nbytes))
                 size += -(-raw.nbytes // _ALIGNED) * _ALIGNED
         block = self._take(size) if size else None
         if block is None:
             yield Packed(head, tuple(bytes(raw) for raw in buffers), None)
             return
-        large = iter(places)
+        large, memory = iter(places), _memory(block)
         sent: list[bytes | tuple[int, int]] = []
         for raw in buffers:
-            if raw.nbytes < wire.LARGE:
+            if raw.nbytes < LARGE:
                 sent.append(bytes(raw))
             else:
                 start, n_bytes = next(large)
-                block.buf[start : start + n_bytes] = raw
+                memory[start : start + n_bytes] = raw
                 sent.append((start, n_bytes))
         try:
             yield Packed(head, tuple(sent), block.name)
@@ -104,13 +105,13 @@ class Attachments:
         self._blocks: dict[str, SharedMemory] = {}
 
     def open(self, packed: Packed) -> tuple[tuple[Any, ...], weakref.ref[Any] | None]:
-        """The arguments, read-only, and a reference that lives as long as arrays in the block do."""
+        """The arguments, read-only, and a reference that lives as long as arrays in the block."""
         self.close_all_but(packed.block)
         if packed.block is None:
             return wire.decode(packed.head, packed.buffers), None
         if packed.block not in self._blocks:
             self._blocks[packed.block] = SharedMemory(packed.block)
-        memory = np.frombuffer(self._blocks[packed.block].buf, np.uint8)
+        memory = np.frombuffer(_memory(self._blocks[packed.block]), np.uint8)
         memory.flags.writeable = False
         buffers = [
             place if isinstance(place, bytes) else memory[place[0] : place[0] + place[1]]
@@ -131,6 +132,11 @@ def unlink(block: SharedMemory) -> None:
     block.close()
     with suppress(FileNotFoundError):
         block.unlink()
+
+
+def _memory(block: SharedMemory) -> memoryview:
+    assert block.buf is not None, "a block in use is not closed"
+    return block.buf
 
 
 def _contiguous(value: Any) -> Any:

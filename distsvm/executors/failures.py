@@ -37,7 +37,7 @@ class FailurePolicy:
 
 
 def named(error: BaseException, shard: int) -> DistSVMError:
-    """The error with its shard's number in front: one of ours keeps its type, others are TaskErrors."""
+    """The error with its shard's number: one of ours keeps its type, others become TaskErrors."""
     if isinstance(error, DistSVMError):
         with suppress(Exception):  # a user's subclass may want other arguments
             return type(error)(f"shard {shard}: {error}")

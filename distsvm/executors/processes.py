@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -155,7 +156,7 @@ def _post_mortem(child: _Child) -> Gone:
     if code is None:
         return Gone("its pipe closed")
     if code < 0:
-        return Gone(f"its process was ended by {signal.Signals(-code).name}")
+        return Gone(f"its process was ended by signal {-code} ({signal.strsignal(-code)})")
     if not child.ready:
         raise ConfigError(
             f"a worker process ended with code {code} before it was ready, for the reason printed "
@@ -205,6 +206,7 @@ def _interrupts_held_back() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    resource_tracker.ensure_running()  # its own start would let them through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

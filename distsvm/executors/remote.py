@@ -149,7 +149,7 @@ class RemoteExecutor(Executor):
             number: Request(
                 "call",
                 handle,
-                (method, [chosen[i] for i in mine], each and [each[i] for i in mine], None),
+                (method, [chosen[i] for i in mine], [each[i] for i in mine] if each else None),
             )
             for number, mine in positions.items()
         }

@@ -24,9 +24,7 @@ class SerialExecutor(Executor):
     def start(
         self, builders: Sequence[Callable[[], Any]], costs: Sequence[float] | None = None
     ) -> None:
-        self._objects = [
-            self._guard(shard, build) for shard, build in enumerate(builders)
-        ]
+        self._objects = [self._guard(shard, build) for shard, build in enumerate(builders)]
 
     def run(
         self,

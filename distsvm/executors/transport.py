@@ -10,10 +10,12 @@ from typing import Any
 
 from distsvm.executors.host import Reply
 
+LARGE = 64 * 1024  # bytes from which arrays are worth a way of their own
+
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """One verb of a host, with what all workers share (as a transport's handle) and its own part."""
+    """A verb of the host, a handle of what all workers share, and this worker's own part."""
 
     verb: str
     shared: Any

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
 from distsvm.errors import ConfigError
+from distsvm.executors.transport import LARGE
 
 try:
-    import cloudpickle
+    cloudpickle: Any = importlib.import_module("cloudpickle")  # optional, and without types
 except ImportError:
     cloudpickle = None
-
-LARGE = 64 * 1024  # bytes from which an array is worth a way of its own
 
 
 def send(conn: Connection, frames: Sequence[Any]) -> None:

@@ -107,7 +107,7 @@ def _is_blank(c):
 
 @kernel
 def _ends_line(c):
-    return c == NEWLINE or c == HASH
+    return c in (NEWLINE, HASH)
 
 
 @kernel
@@ -131,11 +131,11 @@ def _next_line(text, i):
 
 @kernel
 def _is_qid(text, i):
-    for k in range(QID.size):
-        # A newline ends the text, and differs from every letter of "qid:".
-        if text[i + k] != QID[k]:
-            return False
-    return True
+    k = 0
+    # Never beyond the text, whose last byte, a newline, differs from every letter of "qid:".
+    while k < QID.size and text[i + k] == QID[k]:
+        k += 1
+    return k == QID.size
 
 
 @kernel

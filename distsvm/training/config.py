@@ -19,8 +19,8 @@ class TrainConfig:
     C : float > 0, optional
         Multiplies the (weighted) mean of the examples' hinge losses. LIBLINEAR's and
         scikit-learn's C is this divided by Σ c_i (n without weights). Default:
-        Σ c_i · Δ̄ / mean ‖Ψ(x_i, y_i)‖², with Δ̄ the largest loss; no scaling of features or
-        losses changes the predictions then.
+        10 · Σ c_i · Δ̄ / mean ‖Ψ(x_i, y_i)‖², with Δ̄ the largest loss; scaling all features or
+        all losses does not change the predictions then.
     C_per_example : float > 0, optional
         LIBLINEAR's C, instead of C: C = C_per_example · Σ c_i.
     eps : float ≥ 0, optional

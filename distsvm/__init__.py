@@ -1,0 +1,70 @@
+"""Structural SVMs with a certificate, from a laptop to a Ray cluster."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from distsvm.version import __version__
+
+if TYPE_CHECKING:
+    from distsvm.data import open_data
+    from distsvm.errors import DistSVMError
+    from distsvm.estimators import BinarySVC, MulticlassSVC, StructuralSVM
+    from distsvm.model import Model, load_model
+    from distsvm.tasks.base import Bounded, Task
+    from distsvm.tasks.classes import BinaryTask, MulticlassTask
+    from distsvm.training.callbacks import Callback
+    from distsvm.training.result import TrainResult
+    from distsvm.training.trainer import resume, train
+    from distsvm.vectors import SparseVector
+
+# Loaded when first used, so that `import distsvm` is quick and needs no optional package.
+_HOME = {
+    "BinarySVC": "estimators",
+    "BinaryTask": "tasks.classes",
+    "Bounded": "tasks.base",
+    "Callback": "training.callbacks",
+    "DistSVMError": "errors",
+    "Model": "model",
+    "MulticlassSVC": "estimators",
+    "MulticlassTask": "tasks.classes",
+    "SparseVector": "vectors",
+    "StructuralSVM": "estimators",
+    "Task": "tasks.base",
+    "TrainResult": "training.result",
+    "load_model": "model",
+    "open_data": "data",
+    "resume": "training.trainer",
+    "train": "training.trainer",
+}
+
+__all__ = [
+    "BinarySVC",
+    "BinaryTask",
+    "Bounded",
+    "Callback",
+    "DistSVMError",
+    "Model",
+    "MulticlassSVC",
+    "MulticlassTask",
+    "SparseVector",
+    "StructuralSVM",
+    "Task",
+    "TrainResult",
+    "__version__",
+    "load_model",
+    "open_data",
+    "resume",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(f"distsvm.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'distsvm' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

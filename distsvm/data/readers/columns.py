@@ -1,0 +1,108 @@
+"""Arrow columns as NumPy arrays; whatever is missing or not finite is refused with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from distsvm.data.readers.layout import is_text
+from distsvm.data.readers.tables import pyarrow
+from distsvm.errors import DataError
+
+
+@dataclass(frozen=True)
+class Column:
+    """Some rows of a file's column; the first of them is row `first` of the file."""
+
+    path: str
+    name: str
+    first: int
+    array: Any
+
+    def place(self, row: int) -> str:
+        return f"{self.path}, row {self.first + row} (from 0), column {self.name!r}"
+
+    def numbers(self) -> np.ndarray:
+        return _numbers(self.array, self.place)
+
+    def weights(self) -> np.ndarray:
+        weights = self.numbers().astype(np.float64)
+        below = np.flatnonzero(weights < 0)
+        if below.size:
+            raise DataError(f"{self.place(below[0])}: {weights[below[0]]}, expected a weight ≥ 0")
+        return weights
+
+    def labels(self) -> np.ndarray:
+        """int64, float64, booleans or strings."""
+        _refuse_missing(self.array, self.place, "a label")
+        if is_text(self.array.type):
+            return self.array.to_numpy(zero_copy_only=False).astype(str)
+        if pyarrow().types.is_integer(self.array.type):
+            return self.array.cast(pyarrow().int64()).to_numpy()
+        labels = self.numbers()
+        return labels if labels.dtype == bool else labels.astype(np.float64)
+
+    def table(self, width: int) -> np.ndarray:
+        """Lists of this width as an array of shape (rows, width)."""
+        lengths = self.lengths(self.array)
+        bad = np.flatnonzero(lengths != width)
+        if bad.size:
+            raise DataError(
+                f"{self.place(bad[0])}: a list of {lengths[bad[0]]}, expected {width} numbers "
+                "in every row"
+            )
+        flat = _numbers(self.array.flatten(), lambda i: f"{self.place(i // width)}[{i % width}]")
+        return flat.reshape(lengths.size, width)
+
+    def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Structs of indices and values as the rows' lengths, columns and values."""
+        _refuse_missing(self.array, self.place, "indices and values")
+        indices, values = self.array.field("indices"), self.array.field("values")
+        lengths, others = self.lengths(indices), self.lengths(values)
+        bad = np.flatnonzero(lengths != others)
+        if bad.size:
+            raise DataError(
+                f"{self.place(bad[0])}: {lengths[bad[0]]} indices and {others[bad[0]]} values, "
+                "expected as many of one as of the other"
+            )
+        ends = np.cumsum(lengths)
+
+        def place(entry: int) -> str:
+            row = int(np.searchsorted(ends, entry, side="right"))
+            return f"{self.place(row)}, entry {entry - (ends[row] - lengths[row])}"
+
+        columns = _numbers(indices.flatten(), place).astype(np.int64)
+        begins = (ends - lengths)[lengths > 0]
+        before = np.concatenate([[-1], columns[:-1]]) if columns.size else columns
+        before[begins] = -1
+        bad = np.flatnonzero(columns <= before)
+        if bad.size:
+            raise DataError(
+                f"{place(bad[0])}: index {columns[bad[0]]}, expected indices ≥ 0 that increase"
+            )
+        return lengths, columns, _numbers(values.flatten(), place)
+
+    def lengths(self, lists: Any) -> np.ndarray:
+        from pyarrow import compute
+
+        _refuse_missing(lists, self.place, "a list")
+        return compute.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _numbers(array: Any, place: Callable[[int], str]) -> np.ndarray:
+    _refuse_missing(array, place, "a number")
+    values = array.to_numpy(zero_copy_only=False)
+    if values.dtype.kind == "f":
+        bad = np.flatnonzero(~np.isfinite(values))
+        if bad.size:
+            raise DataError(f"{place(int(bad[0]))}: {values[bad[0]]}, expected a finite number")
+    return values
+
+
+def _refuse_missing(array: Any, place: Callable[[int], str], expected: str) -> None:
+    if array.null_count:
+        row = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
+        raise DataError(f"{place(row)}: a missing value, expected {expected}")

@@ -1,0 +1,206 @@
+"""Parquet and Arrow files, cut into shards by rows and read by the workers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from distsvm.data.features import DenseRows, SparseRows
+from distsvm.data.files import Paths, find_files
+from distsvm.data.partition import default_n_shards, partition
+from distsvm.data.readers.columns import Column
+from distsvm.data.readers.growing import GrowingRows
+from distsvm.data.readers.layout import LISTS, SPARSE, Layout
+from distsvm.data.readers.tables import Table, opened_table, pyarrow
+from distsvm.data.shard import Shard
+from distsvm.errors import ConfigError, DataError
+
+logger = logging.getLogger(__name__)
+
+BATCH_VALUES = 1 << 19  # read at a time, so that memory stays near the size of the matrix
+UNKNOWN_WIDTH = 64
+
+
+class ParquetData:
+    """Examples in Parquet or Arrow (IPC, Feather version 2) files, one a row.
+
+    Parameters
+    ----------
+    paths : path, glob pattern, folder, or a list of them
+    label : str or None
+        The column of labels: integers, floats, strings or booleans. None for prediction.
+    features : str, optional
+        One column with all features: a list of numbers a row, all of one length, or a struct
+        with the lists `indices` (increasing, from 0) and `values`. By default the column
+        "features", if there is one of such a type.
+    weight : str, optional
+        The column of example weights.
+    columns : list of str, optional
+        The columns of numbers that are the features; by default, where no column holds them all,
+        every column of numbers or booleans except label and weight, in the first file's order.
+
+    Notes
+    -----
+    Columns are found by name, and have the same types in all files. Features are float32 if all
+    their columns are, otherwise float64; missing values and NaN are refused.
+    """
+
+    def __init__(
+        self,
+        paths: Paths,
+        *,
+        label: str | None = "label",
+        features: str | None = None,
+        weight: str | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> None:
+        pyarrow()
+        self.paths = find_files(paths)
+        if features is not None and columns is not None:
+            raise ConfigError("features and columns are both given, expected one of them")
+        if isinstance(columns, str) or (columns is not None and not columns):
+            raise ConfigError(f"columns={columns!r}: expected a list of column names")
+        self.names = (label, features, weight, None if columns is None else tuple(columns))
+
+    def specs(
+        self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
+    ) -> list[ParquetSpec]:
+        """How to load each of n_shards shards of about equal rows.
+
+        Shards are runs of whole row groups (of record batches in Arrow files); a group is only
+        cut where it is larger than a shard.
+        """
+        if n_shards is not None and n_shards < 1:
+            raise ConfigError(f"n_shards={n_shards}: expected at least 1")
+        layout, groups = self._look()
+        n_rows = sum(group.n_rows for group in groups)
+        if n_rows == 0:
+            raise DataError(f"{', '.join(self.paths)}: there are no rows")
+        if n_shards is not None and n_shards > n_rows:
+            logger.warning("n_shards=%d: the data gives no more than %d", n_shards, n_rows)
+        n_parts = min(n_shards or default_n_shards(n_rows), n_rows)
+        units = [
+            part for group in groups for part in group.cut(ceil(group.n_rows * n_parts / n_rows))
+        ]
+        costs = np.array([unit.n_rows for unit in units], dtype=np.float64)
+        return [
+            ParquetSpec(tuple(units[run.start : run.stop]), layout)
+            for run in partition(costs, n_parts)
+        ]
+
+    def _look(self) -> tuple[Layout, list[Group]]:
+        """The layout of all files, which must be one, and their groups of rows."""
+        layout: Layout | None = None
+        groups = []
+        for path in self.paths:
+            with opened_table(path) as table:
+                its_layout = Layout.of(path, table.schema, *self.names)
+                if layout is None:
+                    layout = its_layout
+                layout.check_same(its_layout)
+                first = 0
+                for number, n_rows in enumerate(table.group_rows):
+                    group = Group(path, number, first, first, first + n_rows)
+                    if n_rows and layout.form == LISTS and layout.width is None:
+                        layout = replace(layout, width=group.width(table, layout.features[0]))
+                    groups.append(group)
+                    first += n_rows
+        assert layout is not None
+        return layout, groups
+
+
+@dataclass(frozen=True)
+class Group:
+    """The rows start … stop − 1 of a file, all of them in one group, which begins at row first."""
+
+    path: str
+    number: int
+    first: int
+    start: int
+    stop: int
+
+    @property
+    def n_rows(self) -> int:
+        return self.stop - self.start
+
+    def cut(self, n_parts: int) -> list[Group]:
+        edges = [self.start + self.n_rows * i // n_parts for i in range(n_parts + 1)]
+        return [replace(self, start=a, stop=b) for a, b in pairwise(edges)]
+
+    def batches(
+        self, table: Table, columns: Sequence[str], n_rows: int
+    ) -> Iterator[dict[str, Column]]:
+        """The rows in order, some at a time, as columns by name."""
+        at = self.first
+        for batch in table.batches(self.number, columns, n_rows):
+            start, stop = max(self.start, at), min(self.stop, at + batch.num_rows)
+            if start < stop:
+                part = batch.slice(start - at, stop - start)
+                yield {name: Column(self.path, name, start, part.column(name)) for name in columns}
+            at += batch.num_rows
+            if at >= self.stop:
+                break
+
+    def width(self, table: Table, name: str) -> int:
+        """The length of the first row's list."""
+        column = next(self.batches(table, [name], 1))[name]
+        return int(column.lengths(column.array)[0])
+
+
+@dataclass(frozen=True)
+class ParquetSpec:
+    """The groups of rows that make up one shard."""
+
+    groups: tuple[Group, ...]
+    layout: Layout
+
+    def load(self) -> Shard:
+        layout = self.layout
+        n_rows = sum(group.n_rows for group in self.groups)
+        n_columns = layout.width or 0
+        matrix = np.empty((n_rows, n_columns), dtype=layout.dtype)
+        rows = GrowingRows(np.dtype(layout.dtype))
+        labels, weights = [], []
+        at = 0
+        for batch in self._batches(max(1, BATCH_VALUES // (n_columns or UNKNOWN_WIDTH))):
+            first = batch[layout.features[0]]
+            stop = at + len(first.array)
+            if layout.form == SPARSE:
+                rows.extend(*first.entries())
+            elif layout.form == LISTS:
+                matrix[at:stop] = first.table(n_columns)
+            else:
+                for j, name in enumerate(layout.features):
+                    matrix[at:stop, j] = batch[name].numbers()
+            if layout.label is not None:
+                labels.append(batch[layout.label].labels())
+            if layout.weight is not None:
+                weights.append(batch[layout.weight].weights())
+            at = stop
+        if at < n_rows:
+            raise DataError(f"{self.source}: the file changed after it was cut into shards")
+        return Shard(
+            SparseRows(*rows.finish()) if layout.form == SPARSE else DenseRows(matrix),
+            np.concatenate(labels) if labels else None,
+            np.concatenate(weights) if weights else None,
+            source=self.source,
+        )
+
+    @property
+    def source(self) -> str:
+        first, last = self.groups[0], self.groups[-1]
+        if first.path == last.path:
+            return f"{first.path}, rows {first.start} to {last.stop}"
+        return f"{first.path}, from row {first.start}, to {last.path}, row {last.stop}"
+
+    def _batches(self, n_rows: int) -> Iterator[dict[str, Column]]:
+        for path, groups in groupby(self.groups, lambda group: group.path):
+            with opened_table(path) as table:
+                for group in groups:
+                    yield from group.batches(table, self.layout.columns, n_rows)

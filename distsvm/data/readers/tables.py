@@ -1,0 +1,88 @@
+"""Parquet and Arrow files seen alike: a schema, groups of rows, and batches read from a group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from distsvm.data.files import opened
+from distsvm.errors import ConfigError, DataError
+
+
+class Table(Protocol):
+    """A file of rows."""
+
+    schema: Any
+    group_rows: list[int]
+
+    def batches(self, group: int, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """The group's rows in order, as record batches of no more than about n_rows."""
+
+
+def pyarrow() -> Any:
+    """The pyarrow module, which is only needed for these files."""
+    try:
+        import pyarrow as module
+    except ImportError as error:
+        raise ConfigError(
+            'Parquet and Arrow files need pyarrow: pip install "distsvm[arrow]"'
+        ) from error
+    return module
+
+
+@contextmanager
+def opened_table(path: str) -> Iterator[Table]:
+    """The file by what it is, not by its name; what cannot be read is a DataError."""
+    arrow = pyarrow()
+    with opened(path) as file:
+        magic = file.read(6)
+    if magic[:4] != b"PAR1" and magic != b"ARROW1":
+        raise DataError(
+            f"{path}: neither a Parquet nor an Arrow file (IPC file format, Feather version 2)"
+        )
+    try:
+        # Closed at the end: an open file of a folder in use cannot be removed everywhere.
+        with arrow.memory_map(path) as source:
+            yield _ParquetTable(source) if magic[:4] == b"PAR1" else _ArrowTable(source)
+    except (arrow.ArrowInvalid, arrow.ArrowNotImplementedError, OSError) as error:
+        raise DataError(f"{path}: cannot be read ({error})") from error
+
+
+class _ParquetTable:
+    def __init__(self, source: Any) -> None:
+        from pyarrow.parquet import ParquetFile
+
+        self._file = ParquetFile(source)
+        self.schema = self._file.schema_arrow
+        facts = self._file.metadata
+        self.group_rows = [facts.row_group(i).num_rows for i in range(facts.num_row_groups)]
+
+    def batches(self, group: int, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
+        # One thread: the shard is the unit of parallel work.
+        return self._file.iter_batches(
+            n_rows, row_groups=[group], columns=list(columns), use_threads=False
+        )
+
+
+class _ArrowTable:
+    def __init__(self, source: Any) -> None:
+        from pyarrow import ipc
+
+        self._source = source
+        self.schema = ipc.open_file(source).schema
+        reader = self._reader([0] if len(self.schema) else [])
+        self.group_rows = [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]
+
+    def batches(self, group: int, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
+        fields = [self.schema.get_field_index(name) for name in columns]
+        batch = self._reader(fields).get_batch(group)
+        for start in range(0, batch.num_rows, n_rows):
+            yield batch.slice(start, n_rows)
+
+    def _reader(self, fields: list[int]) -> Any:
+        from pyarrow import ipc
+
+        # Without the other fields, which may be packed and costly.
+        options = ipc.IpcReadOptions(included_fields=fields, use_threads=False)
+        return ipc.open_file(self._source, options=options)

@@ -1,0 +1,122 @@
+"""A run's folder: configuration, history, checkpoints, result and model."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, TextIO
+
+from distsvm.errors import CheckpointError, ConfigError
+from distsvm.solvers.base import Round
+from distsvm.storage import read_json, write_json
+from distsvm.tasks.base import Task
+from distsvm.tasks.outputs import to_json
+from distsvm.tasks.registry import describe, rebuild
+from distsvm.training.config import TrainConfig
+from distsvm.training.result import TrainResult
+from distsvm.version import __version__
+
+FORMAT = 1
+
+
+class RunFolder:
+    """`run.json`, `history.jsonl`, `checkpoints/`, `result.json` and `model/` of one run."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._history: TextIO | None = None
+
+    def create(self, config: TrainConfig, task: Task, data: Any, validation: Any) -> None:
+        """Begin a new run here; a folder that holds one already is refused, never overwritten."""
+        if (self.path / "run.json").exists():
+            raise ConfigError(
+                f"run_dir={str(self.path)!r} holds a run already; resume it, or take another folder"
+            )
+        self.path.mkdir(parents=True, exist_ok=True)
+        description, arrays = describe(task)
+        description["fields"] |= {name: to_json(array) for name, array in arrays.items()}
+        write_json(
+            self.path / "run.json",
+            {
+                "kind": "distsvm run",
+                "format": FORMAT,
+                "version": __version__,
+                "config": config.as_dict(),
+                "task": description,
+                "data": data,
+                "validation": validation,
+            },
+        )
+
+    def read(self) -> dict[str, Any]:
+        """run.json, with the configuration as a TrainConfig."""
+        run = read_json(self.path / "run.json", CheckpointError)
+        if not isinstance(run, dict) or run.get("kind") != "distsvm run":
+            raise CheckpointError(f"{self.path} does not hold a run of distsvm")
+        if run.get("format", 0) > FORMAT:
+            raise CheckpointError(
+                f"{self.path} has format {run['format']}, this version of distsvm "
+                f"({__version__}) reads up to {FORMAT}; upgrade distsvm"
+            )
+        run["config"] = TrainConfig.from_dict(run["config"])
+        return run
+
+    def task(self, task_class: type[Task] | None = None) -> Task:
+        """The run's task as it was before it saw the data."""
+        return rebuild(self.read()["task"], {}, task_class)
+
+    def history(self) -> list[Round]:
+        """The rounds so far; a last line cut short by a crash is left out."""
+        path = self.path / "history.jsonl"
+        rounds: list[Round] = []
+        if not path.exists():
+            return rounds
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for i, line in enumerate(lines):
+            try:
+                rounds.append(Round.from_dict(json.loads(line)))
+            except (ValueError, TypeError, KeyError) as error:
+                if i + 1 < len(lines):
+                    raise CheckpointError(f"{path}, line {i + 1} is damaged: {error}") from error
+        return rounds
+
+    def keep_history(self, rounds: list[Round]) -> None:
+        """Make `rounds` the whole history; later ones are appended."""
+        aside = self.path / "history.jsonl.part"
+        self._history = open(aside, "w", encoding="utf-8")  # noqa: SIM115 (kept open for rounds)
+        for record in rounds:
+            self._write(record)
+        self._history.flush()
+        os.replace(aside, self.path / "history.jsonl")
+
+    def append(self, record: Round) -> None:
+        self._write(record)
+        assert self._history is not None
+        self._history.flush()
+
+    def finish(self, result: TrainResult) -> None:
+        """Write result and model."""
+        result.model.save(self.path / "model")
+        write_json(self.path / "result.json", result.summary())
+
+    def close(self) -> None:
+        if self._history is not None:
+            self._history.close()
+            self._history = None
+
+    def _write(self, record: Round) -> None:
+        assert self._history is not None
+        self._history.write(json.dumps(record.as_dict()) + "\n")
+
+
+def described_paths(data: Any) -> list[str] | None:
+    """The absolute paths that `data` names, or None if it is not a path or a list of them."""
+    paths = [data] if isinstance(data, (str, os.PathLike)) else data
+    if isinstance(paths, (list, tuple)) and paths and all(
+        isinstance(p, (str, os.PathLike)) for p in paths
+    ):
+        return [os.path.abspath(os.fspath(p)) for p in paths]
+    return None
+
+

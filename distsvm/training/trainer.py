@@ -1,0 +1,461 @@
+"""The trainer: wires data, task, executor and solver together, and decides when to stop."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from distsvm.blas import one_thread
+from distsvm.cuts.bounds import Bounds
+from distsvm.data import open_data
+from distsvm.errors import ConfigError
+from distsvm.executors import make_executor
+from distsvm.executors.base import Executor
+from distsvm.messages import Facts, Score
+from distsvm.model import Model, load_model
+from distsvm.risks.example import ExampleRisk
+from distsvm.solvers import make_solver
+from distsvm.solvers.base import Round, Solver, State
+from distsvm.tasks.base import Task
+from distsvm.tasks.outputs import canonical, digest, to_json
+from distsvm.tasks.registry import describe
+from distsvm.training.callbacks import Callback, LogRounds, RunStart
+from distsvm.training.checkpoint import (
+    Checkpoint,
+    check_same_problem,
+    latest_checkpoint,
+    write_checkpoint,
+)
+from distsvm.training.config import TrainConfig
+from distsvm.training.result import TrainResult
+from distsvm.training.run_folder import RunFolder, described_paths
+from distsvm.workers.shard_worker import ShardWorker
+
+log = logging.getLogger(__name__)
+
+CACHE_SIZE = 10
+C_FACTOR = 10.0
+EPS_SHARE = 1e-3
+LINE_SEARCH_CUTS = 50
+
+
+def train(
+    task: Task,
+    data: Any,
+    outputs: Any = None,
+    *,
+    weight: Any = None,
+    data_options: dict[str, Any] | None = None,
+    validation: Any = None,
+    start: Any = None,
+    resume: bool = False,
+    callbacks: Iterable[Callback] = (),
+    **config: Any,
+) -> TrainResult:
+    """Train until the gap is certified: min_w ½‖w‖² + C·R(w).
+
+    Parameters
+    ----------
+    task : Task
+    data : (X, y), a list of (x, y) pairs, inputs, a path or paths, or a data set
+        See distsvm.data.open_data.
+    outputs : sequence, optional
+        The outputs, where `data` holds inputs only.
+    weight : array of shape (n,), optional
+        Example weights; 2 is the same as the example twice.
+    data_options : dict, optional
+        More arguments for open_data, such as format.
+    validation : like data, optional
+        Stop early when the loss there no longer falls; the model is then the w of the lowest.
+    start : Model, or path of a model or run folder, optional
+        Ask about its w first. The data may have more examples, features and classes.
+    resume : bool, default False
+        Go on from the last checkpoint in run_dir; the result has the same bits as a run that was
+        never stopped.
+    callbacks : iterable of Callback
+    **config
+        The fields of TrainConfig: C, eps, executor, run_dir and so on.
+
+    Returns
+    -------
+    TrainResult
+    """
+    settings = TrainConfig.from_dict(config)
+    watchers = list(callbacks)
+    if settings.verbose:
+        watchers.append(LogRounds(settings.verbose))
+    with one_thread():
+        trainer = Trainer(task, settings, watchers)
+        try:
+            trainer.load(data, outputs, weight, data_options or {}, validation)
+            trainer.begin(start, resume)
+            return trainer.run()
+        finally:
+            trainer.close()
+
+
+def resume(
+    run_dir: str | Path,
+    *,
+    task: type[Task] | None = None,
+    callbacks: Iterable[Callback] = (),
+    **changes: Any,
+) -> TrainResult:
+    """Go on with a run whose data is in files, from the last checkpoint in its folder.
+
+    Parameters
+    ----------
+    run_dir : str or Path
+    task : class, optional
+        The task's class, if it is not one of distsvm's own.
+    **changes
+        New values for what may differ: when to stop (eps, rel_gap, max_rounds, max_seconds,
+        patience) and where to run (executor, n_workers, …).
+    """
+    folder = RunFolder(run_dir)
+    run = folder.read()
+    if run["data"] is None:
+        raise ConfigError(
+            f"the run in {run_dir} had its data in memory; call train(…, run_dir=…, resume=True) "
+            "with the same data"
+        )
+    fixed = set(changes) - TrainConfig.FREE
+    if fixed:
+        raise ConfigError(f"{sorted(fixed)[0]} cannot change when a run is resumed")
+    config = run["config"].as_dict() | changes | {"run_dir": str(run_dir)}
+    validation = run["validation"]
+    return train(
+        folder.task(task),
+        run["data"]["paths"],
+        data_options=run["data"]["options"],
+        validation=None if validation is None else validation["paths"],
+        resume=True,
+        callbacks=callbacks,
+        **config,
+    )
+
+
+@dataclass
+class Watch:
+    """The lowest validation loss so far, its w and its primal, and how long ago that was."""
+
+    best: dict[str, Any] | None = None
+    w: np.ndarray | None = None
+    n_since: int = 0
+    seen: np.ndarray | None = None
+    score: Score | None = None
+
+
+class Trainer:
+    """One run. `load` reads the data, `begin` sets up or restores the state, `run` does rounds."""
+
+    def __init__(self, task: Task, config: TrainConfig, callbacks: Sequence[Callback]) -> None:
+        self.task, self.config, self.callbacks = task, config, callbacks
+        if config.rescaling not in task.rescalings:
+            raise ConfigError(
+                f"rescaling={config.rescaling!r}: {type(task).__name__} can do "
+                f"{', '.join(sorted(task.rescalings))}"
+            )
+        self.given_task = task
+        self.folder = None if config.run_dir is None else RunFolder(config.run_dir)
+        self.executor: Executor = make_executor(
+            config.executor, config.n_workers, compiled=task.compiled, **config.executor_options
+        )
+        self.history: list[Round] = []
+        self.watch = Watch()
+        self._started = time.perf_counter()
+        self._earlier_s = 0.0
+
+    # --- data ------------------------------------------------------------------------------
+
+    def load(
+        self, data: Any, outputs: Any, weight: Any, options: dict[str, Any], validation: Any
+    ) -> None:
+        """Have every worker read its own shards, scan them once, and bind the task to them."""
+        config = self.config
+        self.data, self.validation = data, validation
+        self.data_options = options
+        cost = None if self.task.compiled else self.task.cost
+        specs = list(open_data(data, outputs, weight, **options).specs(config.n_shards, cost))
+        checks = []
+        if validation is not None:
+            checks = list(open_data(validation, **options).specs(None, cost))
+        self.shards = range(len(specs))
+        self.check_shards = range(len(specs), len(specs) + len(checks))
+        self.executor.start([partial(ShardWorker, spec) for spec in (*specs, *checks)])
+        summaries = self.executor.run("scan", self.task)
+        counts = [summary.n_examples for summary in summaries]
+        summary = _sum(summaries[: len(specs)])
+        self.task = self.task.prepare(summary)
+        self.n_examples = summary.n_examples
+        self.cache_size = self._cache_size()
+        firsts = np.concatenate([[0], np.cumsum(counts)[:-1]]).tolist()
+        facts: list[Facts] = self.executor.prepare(
+            "bind", self.task, config.rescaling, self.cache_size, self.folder is not None,
+            shards=self.shards, each=[(first,) for first in firsts[: len(specs)]],
+        )  # fmt: skip
+        if checks:
+            self.executor.prepare("attach", self.task, shards=self.check_shards)
+        self.facts = _sum(facts)
+        if not self.facts.weight > 0:
+            raise ConfigError("class_weight leaves no example any weight")
+
+    def _cache_size(self) -> int:
+        if self.config.cache_size == "auto":
+            return 0 if self.task.enumerates else CACHE_SIZE
+        return int(self.config.cache_size)
+
+    def _C(self) -> float:
+        config, facts = self.config, self.facts
+        if config.C is not None:
+            return config.C
+        if config.C_per_example is not None:
+            return config.C_per_example * facts.weight
+        mean = facts.square_norm / facts.weight
+        return C_FACTOR * facts.weight * self.task.largest_loss / (mean if mean > 0 else 1.0)
+
+    # --- the state -------------------------------------------------------------------------
+
+    def begin(self, start: Any, resume: bool) -> None:
+        """Make the solver and its state: new, from an earlier model, or from a checkpoint."""
+        config = self.config
+        self.C = self._C()
+        self.eps = EPS_SHARE * self.task.largest_loss if config.eps is None else config.eps
+        n_blocks = min(config.n_blocks, len(self.shards))
+        if n_blocks < config.n_blocks:
+            log.warning("n_blocks=%d, but there are only %d shards", config.n_blocks, n_blocks)
+        edges = np.linspace(0, len(self.shards), n_blocks + 1).round().astype(int).tolist()
+        self.risk = ExampleRisk(
+            self.executor,
+            [range(lo, hi) for lo, hi in zip(edges[:-1], edges[1:], strict=True)],
+            self.task.dim, self.n_examples, self.facts.weight, self.cache_size > 0,
+        )  # fmt: skip
+        max_cuts = config.max_cuts
+        if max_cuts is None and config.qp == "line-search":
+            max_cuts = LINE_SEARCH_CUTS * n_blocks
+        self.solver: Solver = make_solver(
+            config.solver, C=self.C, eps=self.eps, rescaling=config.rescaling, qp=config.qp,
+            refresh_fraction=config.refresh_fraction, stabilise=config.stabilise,
+            idle_solves=config.idle_solves, max_cuts=max_cuts, max_rounds=config.max_rounds,
+        )  # fmt: skip
+        checkpoint = self._checkpoint(resume)
+        if checkpoint is None:
+            self.state: State = self.solver.begin(self.risk, self._start(start))
+            if self.folder is not None and not resume:
+                self.folder.create(
+                    config, self.given_task, *(self._described(d) for d in (self.data, self.validation))
+                )
+        else:
+            self._restore(checkpoint)
+        if self.folder is not None:
+            self.folder.keep_history(self.history)
+
+    def _start(self, start: Any) -> np.ndarray | None:
+        if start is None:
+            return None
+        if not isinstance(start, Model):
+            path = Path(start)
+            start = load_model(path / "model" if (path / "run.json").exists() else path,
+                               None if self.task.compiled else type(self.task))  # fmt: skip
+        return self.task.carry(start.w, start.task)
+
+    def _described(self, data: Any) -> dict[str, Any] | None:
+        paths = described_paths(data)
+        return None if paths is None else {"paths": paths, "options": self.data_options}
+
+    def _problem(self) -> dict[str, Any]:
+        """What a checkpoint belongs to: task, data and the fixed part of the configuration."""
+        description, arrays = describe(self.task)
+        text = canonical([description, {name: to_json(array) for name, array in arrays.items()}])
+        config = self.config.as_dict()
+        return {
+            "task": f"{description['task']}:{digest(text):x}",
+            "data": f"{digest(self.facts.fingerprint):x}",
+            "config": {k: v for k, v in config.items() if k not in TrainConfig.FREE},
+        }
+
+    def _checkpoint(self, resume: bool) -> Checkpoint | None:
+        if not resume:
+            return None
+        if self.folder is None:
+            raise ConfigError("resume=True needs run_dir, the folder of the run")
+        self.folder.read()
+        checkpoint = latest_checkpoint(self.folder.path)
+        if checkpoint is None:
+            log.warning("%s has no checkpoint yet: starting from the beginning", self.folder.path)
+            return None
+        check_same_problem(checkpoint, self._problem())
+        return checkpoint
+
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        assert self.folder is not None
+        arrays, notes = dict(checkpoint.arrays), checkpoint.notes
+        best_w = arrays.pop("validation_w", None)
+        self.state = self.solver.restore(self.risk, arrays)
+        self.state.clock.seconds.update(checkpoint.seconds)
+        self._earlier_s = checkpoint.elapsed_s
+        self.watch = Watch(notes["best_validation"], best_w, notes["n_since"], self.state.bounds.w)
+        paths = [(checkpoint.planes(shard),) for shard in self.shards]
+        self.executor.run("load_planes", shards=self.shards, each=paths)
+        rounds = self.folder.history()
+        self.history = [record for record in rounds if record.number <= checkpoint.number]
+
+    # --- rounds ----------------------------------------------------------------------------
+
+    def run(self) -> TrainResult:
+        """Rounds until something says stop; then the result."""
+        self.load_s = time.perf_counter() - self._started
+        self._tell_start()
+        self._saved_s = time.perf_counter()
+        reason = None if not self.history else self._reason(self.history[-1], fresh_only=True)
+        rounds = self.solver.rounds(self.risk, self.state)
+        while reason is None:
+            record = self._finished(next(rounds))
+            self.history.append(record)
+            if self.folder is not None:
+                self.folder.append(record)
+            asked_to_stop = [callback.on_round(record) for callback in self.callbacks]
+            reason = self._reason(record)
+            if reason is None and any(asked_to_stop):
+                reason = "interrupted"
+            self._maybe_checkpoint(record, final=reason is not None)
+        result = self._result(reason)
+        if self.folder is not None:
+            self.folder.finish(result)
+        for callback in self.callbacks:
+            callback.on_end(result)
+        return result
+
+    def _tell_start(self) -> None:
+        start = RunStart(
+            n_examples=self.n_examples, dim=self.task.dim, n_shards=len(self.shards),
+            n_workers=self.executor.n_workers, executor=self.executor.name, C=self.C, eps=self.eps,
+            rel_gap=self.config.rel_gap, max_rounds=self.config.max_rounds,
+            bound_on_rounds=self._bound(), first_round=len(self.history) + 1,
+        )  # fmt: skip
+        for callback in self.callbacks:
+            callback.on_start(start)
+
+    def _finished(self, record: Round) -> Round:
+        """The solver's record with what only the trainer knows."""
+        if record.kind == "fresh" and self.check_shards:
+            self._validate(record)
+        score = self.watch.score
+        activity = self.executor.activity()
+        return replace(
+            record,
+            elapsed_s=self._elapsed(),
+            validation_loss=None if score is None else score.mean_loss,
+            validation_accuracy=None if score is None else score.accuracy,
+            busy_s=tuple(a.busy_s for a in activity),
+            n_restarts=sum(a.n_restarts for a in activity),
+        )
+
+    def _validate(self, record: Round) -> None:
+        watch, w = self.watch, self.state.bounds.w
+        watch.n_since += 1
+        if w is watch.seen:
+            return
+        watch.seen = w
+        group = [self.check_shards]
+        watch.score = score = self.executor.reduce("evaluate", w, groups=group)[0]
+        if watch.best is None or score.mean_loss < watch.best["loss"]:
+            watch.best = {
+                "round": record.number, "loss": score.mean_loss, "accuracy": score.accuracy,
+                "primal": self.state.bounds.primal, "exact": self.state.bounds.exact,
+            }  # fmt: skip
+            watch.w, watch.n_since = w, 0
+
+    def _reason(self, record: Round, fresh_only: bool = False) -> str | None:
+        """Why to stop now, or None. Bounds are only believed after a fresh round."""
+        config, gap = self.config, record.gap
+        if record.kind == "fresh":
+            if gap <= self.C * self.eps:
+                return "eps"
+            if config.rel_gap is not None and gap <= config.rel_gap * abs(record.best_primal):
+                return "rel_gap"
+            if self.state.stalled:
+                return "precision"
+            if self.watch.best is not None and self.watch.n_since >= config.patience:
+                return "validation"
+        if config.max_rounds is not None and record.number >= config.max_rounds:
+            return "max_rounds"
+        if fresh_only or config.max_seconds is None:
+            return None
+        session_s = time.perf_counter() - self._started
+        return "max_seconds" if session_s >= config.max_seconds else None
+
+    def _maybe_checkpoint(self, record: Round, final: bool) -> None:
+        if self.folder is None:
+            return
+        config, now = self.config, time.perf_counter()
+        due = record.number % config.checkpoint_rounds == 0
+        if not (final or due or now - self._saved_s >= config.checkpoint_seconds):
+            return
+        arrays = self.state.arrays()
+        if self.watch.w is not None:
+            arrays["validation_w"] = self.watch.w
+        write_checkpoint(
+            self.folder.path, number=record.number, problem=self._problem(),
+            elapsed_s=self._elapsed(), seconds=self.state.clock.seconds,
+            notes={"best_validation": self.watch.best, "n_since": self.watch.n_since},
+            arrays=arrays, executor=self.executor, shards=self.shards, keep=config.keep_checkpoints,
+        )  # fmt: skip
+        self._saved_s = time.perf_counter()
+
+    # --- the end ---------------------------------------------------------------------------
+
+    def _result(self, reason: str) -> TrainResult:
+        bounds, last = self._chosen(), self.history[-1]
+        assert bounds.w is not None
+        result = TrainResult(
+            model=Model(self.task, bounds.w),
+            certificate=bounds.certificate, primal=bounds.primal, dual=bounds.dual, gap=bounds.gap,
+            stop_reason=reason, n_rounds=last.number, n_oracle_calls=last.n_oracle_calls,
+            n_cache_hits=last.n_cache_hits, n_cuts=last.n_cuts, n_support_cuts=last.n_support_cuts,
+            bound_on_rounds=self._bound(), seconds=self._seconds(), history=self.history,
+            C=self.C, eps=self.eps, activity=self.executor.activity(),
+            best_validation=self.watch.best,
+        )  # fmt: skip
+        facts = ("certificate", "primal", "dual", "gap", "stop_reason", "n_rounds", "C", "eps")
+        result.model.facts.update({name: getattr(result, name) for name in facts})
+        result.model.facts["rescaling"] = self.config.rescaling
+        return result
+
+    def _chosen(self) -> Bounds:
+        """The best certified w; with validation data, the one with the lowest loss there."""
+        bounds, watch = self.state.bounds, self.watch
+        if watch.best is None:
+            return bounds
+        return Bounds(watch.best["primal"], bounds.dual, watch.w, watch.best["exact"])
+
+    def _bound(self) -> int | None:
+        return self.solver.bound_on_rounds(self.facts.radius, self.task.largest_loss)
+
+    def _seconds(self) -> dict[str, float]:
+        phases = dict(self.state.clock.seconds)
+        total = self._elapsed()
+        other = max(0.0, total - self.load_s - sum(phases.values()))
+        return {"load": self.load_s, **phases, "other": other, "total": total}
+
+    def _elapsed(self) -> float:
+        return self._earlier_s + time.perf_counter() - self._started
+
+    def close(self) -> None:
+        self.executor.close()
+        if self.folder is not None:
+            self.folder.close()
+
+
+def _sum(parts: Sequence[Any]) -> Any:
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
