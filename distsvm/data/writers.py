@@ -5,7 +5,8 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Iterator
-from typing import Any, BinaryIO, cast
+from contextlib import ExitStack
+from typing import Any
 
 import numpy as np
 
@@ -40,16 +41,67 @@ def write_svmlight(
         raise DataError(f"y has shape {labels.shape}, expected ({rows.n_rows},), one a row")
     if labels.dtype.kind not in "biuf":
         raise DataError(f"labels have dtype {labels.dtype}, expected numbers")
-    if index_base < 0:
+    if index_base not in (0, 1):
         raise ConfigError(f"index_base={index_base}: expected 0 or 1")
     path = os.fspath(path)
-    with open(path, "wb") as file:
-        # Without the time of writing, so that equal data gives equal files.
-        out = cast(BinaryIO, gzip.GzipFile("", "wb", 6, file, mtime=0)) if is_gzip(path) else file
+    with ExitStack() as stack:
+        out: Any = stack.enter_context(open(path, "wb"))
+        if is_gzip(path):
+            # Without the time of writing, so that equal data gives equal files.
+            out = stack.enter_context(gzip.GzipFile("", "wb", 6, out, mtime=0))
         for lines in _lines(rows, labels, index_base):
             out.write(lines.encode())
-        if out is not file:
-            out.close()
+
+
+def write_parquet(
+    path: str | os.PathLike[str], X: Any, y: Any = None, *, group_rows: int = 65536
+) -> None:
+    """Write rows as a Parquet file with the columns `features` and `label` (needs pyarrow).
+
+    Features are fixed-size lists for an array X of shape (n, d), and structs of the lists
+    `indices` (from 0) and `values` for a SciPy sparse matrix; labels are y, if it is given.
+    """
+    arrow = pyarrow()
+    from pyarrow import parquet
+
+    rows = as_rows(X)
+    if isinstance(rows, DenseRows):
+        features = arrow.FixedSizeListArray.from_arrays(rows.values.ravel(), rows.n_columns)
+    else:
+        values, indices, starts = rows.arrays()
+        lists = [arrow.LargeListArray.from_arrays(starts, part) for part in (indices, values)]
+        features = arrow.StructArray.from_arrays(lists, ["indices", "values"])
+    columns = {"features": features}
+    if y is not None:
+        columns["label"] = arrow.array(np.asarray(y))
+    parquet.write_table(arrow.table(columns), os.fspath(path), row_group_size=group_rows)
+
+
+def write_parts(
+    folder: str | os.PathLike[str], X: Any, y: Any, n_files: int, format: str = "svmlight"
+) -> list[str]:
+    """Write consecutive runs of rows as files of a folder, which is made; returns their paths.
+
+    Parameters
+    ----------
+    folder : path
+    X, y : rows and labels, as for write_svmlight
+    n_files : int
+    format : {"svmlight", "svmlight.gz", "parquet"}
+    """
+    if format not in SUFFIXES:
+        raise ConfigError(f"format={format!r}: expected one of {', '.join(SUFFIXES)}")
+    n = len(y)
+    if not 1 <= n_files <= n:
+        raise ConfigError(f"n_files={n_files}: expected 1 to {n}, the number of rows")
+    os.makedirs(folder, exist_ok=True)
+    write = write_parquet if format == "parquet" else write_svmlight
+    paths = []
+    for i in range(n_files):
+        start, stop = n * i // n_files, n * (i + 1) // n_files
+        paths.append(os.path.join(folder, f"part-{i:05d}{SUFFIXES[format]}"))
+        write(paths[-1], X[start:stop], y[start:stop])
+    return paths
 
 
 def _lines(rows: Rows, labels: np.ndarray, index_base: int) -> Iterator[str]:
@@ -82,9 +134,9 @@ def _entries(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _plain(numbers: np.ndarray) -> list[Any]:
-    """Python numbers, integers where all are whole: their repr is exact and as short as can be."""
-    if numbers.dtype.kind != "f" or np.array_equal(numbers, np.trunc(numbers)):
-        whole = np.abs(numbers.astype(np.float64)) < 2.0**53
-        if whole.all() and not np.signbit(numbers[numbers == 0]).any():
-            return numbers.astype(np.int64).tolist()
-    return numbers.tolist()
+    """Python numbers, whose repr is exact; integers, which are shorter, if all are whole."""
+    if numbers.dtype.kind == "f":
+        whole = (np.abs(numbers) < 2.0**53) & (numbers == np.trunc(numbers))
+    else:
+        whole = np.array(numbers.dtype.kind == "b")
+    return (numbers.astype(np.int64) if whole.all() else numbers).tolist()

@@ -6,8 +6,6 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from distsvm.errors import ConfigError
-
 
 def consecutive_runs(costs: Sequence[float], n_workers: int) -> list[tuple[int, ...]]:
     """Split shards 0 … n − 1 into runs of about equal cost, none of them empty.
@@ -21,8 +19,6 @@ def consecutive_runs(costs: Sequence[float], n_workers: int) -> list[tuple[int, 
     costs : one non-negative number a shard
     n_workers : at most so many runs; fewer if there are fewer shards
     """
-    if not all(cost >= 0 for cost in costs):
-        raise ConfigError("the costs of shards must not be negative or NaN")
     n_runs = min(n_workers, len(costs))
     if not sum(costs):
         costs = [1.0] * len(costs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import os
 from abc import ABC, abstractmethod
@@ -117,3 +118,14 @@ def checked_n_workers(n_workers: int) -> int:
     if number < 1:
         raise ConfigError(f"n_workers must be at least 1, got {number}")
     return number
+
+
+def checked_costs(costs: Sequence[float] | None, n_shards: int) -> list[float]:
+    """One cost a shard, all equal unless given."""
+    if costs is None:
+        return [1.0] * n_shards
+    if len(costs) != n_shards:
+        raise ConfigError(f"there must be one cost a shard, got {len(costs)} for {n_shards}")
+    if not all(0 <= cost < math.inf for cost in costs):
+        raise ConfigError("the costs of shards must be finite and not negative")
+    return [float(cost) for cost in costs]

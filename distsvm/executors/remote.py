@@ -10,7 +10,7 @@ from typing import Any
 
 from distsvm.errors import WorkerLost
 from distsvm.executors.assignment import consecutive_runs
-from distsvm.executors.base import Activity, Executor
+from distsvm.executors.base import Activity, Executor, checked_costs
 from distsvm.executors.failures import Decision, FailurePolicy, Loss
 from distsvm.executors.host import Reply
 from distsvm.executors.transport import Gone, Request, Transport
@@ -58,15 +58,16 @@ class RemoteExecutor(Executor):
     def start(
         self, builders: Sequence[Callable[[], Any]], costs: Sequence[float] | None = None
     ) -> None:
-        if self._host_of:
-            self.close()
-        runs = consecutive_runs([1.0] * len(builders) if costs is None else costs, self.n_workers)
+        runs = consecutive_runs(checked_costs(costs, len(builders)), self.n_workers)
         self._launch(len(runs))
-        for worker, shards in zip(self._workers, runs, strict=False):
-            handle = self._transport.keep(tuple(builders[shard] for shard in shards))
-            worker.shards, worker.build = shards, Request("build", handle, (shards,))
         self._host_of = [number for number, shards in enumerate(runs) for _ in shards]
-        self._ask({i: w.build for i, w in enumerate(self._workers) if w.build is not None})
+        requests = {}
+        for number, worker in enumerate(self._workers):  # some may be left from an earlier start
+            worker.shards = runs[number] if number < len(runs) else ()
+            handle = self._transport.keep(tuple(builders[shard] for shard in worker.shards))
+            worker.build = requests[number] = Request("build", handle, (worker.shards,))
+            worker.prepared = []
+        self._ask(requests)
 
     def run(
         self,

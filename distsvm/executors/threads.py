@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
-from distsvm.executors.base import Activity, Executor, checked_n_workers
+from distsvm.executors.base import Activity, Executor, checked_costs, checked_n_workers
 from distsvm.executors.failures import named
 from distsvm.executors.tree import Sum
 
@@ -34,7 +34,7 @@ class ThreadsExecutor(Executor):
     def start(
         self, builders: Sequence[Callable[[], Any]], costs: Sequence[float] | None = None
     ) -> None:
-        self._costs = [1.0] * len(builders) if costs is None else [float(c) for c in costs]
+        self._costs = checked_costs(costs, len(builders))
         objects: list[Any] = [None] * len(builders)
         self._finish(range(len(builders)), lambda i: builders[i](), objects.__setitem__)
         self._objects = objects

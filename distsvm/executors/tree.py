@@ -51,9 +51,10 @@ def merge(nodes: Mapping[Node, Any], n_leaves: int) -> dict[Node, Any]:
 def root(nodes: Mapping[Node, Any], n_leaves: int) -> Any:
     """The sum of all leaves; every leaf must be covered by exactly one node."""
     merged = merge(nodes, n_leaves)
-    if len(merged) != 1:
+    top = ((n_leaves - 1).bit_length(), 0)
+    if merged.keys() != {top}:
         raise ValueError(f"the nodes {sorted(nodes)} do not cover {n_leaves} leaves")
-    return next(iter(merged.values()))
+    return merged[top]
 
 
 class Sum:

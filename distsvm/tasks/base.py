@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -86,6 +86,10 @@ class Task(ABC):
         """What prepare() wants to know of one shard."""
         weight = float(shard.n) if shard.weight is None else float(shard.weight.sum())
         return Summary(n_examples=shard.n, weight=weight)
+
+    def shard(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None) -> Shard:
+        """A few examples in the form that this task's oracle takes them."""
+        return Shard(inputs, outputs, None)
 
     def oracle(self, shard: Shard, rescaling: str) -> Oracle:
         """The task bound to one shard; tasks with compiled kernels give their own."""

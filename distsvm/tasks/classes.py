@@ -6,6 +6,7 @@ Both are Ψ(x, y) = x ⊗ code(y): one number a class for binary, a unit vector 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -209,13 +210,16 @@ class ClassTask(Task):
         return float(self.loss_matrix()[self._code(y), self._code(y_hat)])
 
     def decode(self, w: np.ndarray, x: Any) -> Any:
-        oracle = self.oracle(Shard(as_rows(np.atleast_2d(x)), None, None), "margin")
+        oracle = self.oracle(self.shard([x]), "margin")
         return oracle.public(oracle.decode(oracle.view(w), np.zeros(1, np.int64)))[0]
 
     def separate(self, w: np.ndarray, x: Any, y: Any, rescaling: str) -> Any:
-        oracle = self.oracle(Shard(as_rows(np.atleast_2d(x)), np.array([y]), None), rescaling)
+        oracle = self.oracle(self.shard([x], [y]), rescaling)
         found = oracle.separate(oracle.view(w), np.zeros(1, np.int64))
         return oracle.public(found.planes.output)[0]
+
+    def shard(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None) -> Shard:
+        return Shard(as_rows(np.asarray(inputs)), None if outputs is None else np.asarray(outputs), None)
 
     def oracle(self, shard: Shard, rescaling: str) -> ClassOracle:
         return ClassOracle(self, shard, rescaling)

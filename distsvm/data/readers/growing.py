@@ -10,18 +10,24 @@ INT32_MAX = np.iinfo(np.int32).max
 class Growing:
     """A one-dimensional array that is extended in place.
 
-    The system moves pages instead of copying when a large block grows, so that the peak stays
-    near the final size; joining a list of parts would hold everything twice.
+    Room is made by what is still to come, so that memory stays near the final size; joining a
+    list of parts would hold everything twice.
     """
 
     def __init__(self, dtype: np.dtype | type) -> None:
         self._array = np.empty(0, dtype=dtype)
         self._size = 0
 
-    def extend(self, part: np.ndarray) -> None:
+    def extend(self, part: np.ndarray, share: float) -> None:
+        """Add a part; `share`, in (0, 1], guesses how much of everything this makes."""
         size = self._size + part.size
         if size > self._array.size:
-            self._array.resize(max(size, self._size + self._size // 4), refcheck=False)
+            room = max(size, int(1.05 * size / share), self._size + self._size // 4)
+            if self._size:
+                self._array.resize(room, refcheck=False)
+            else:
+                # Not resize, which writes zeros: pages that are never used cost nothing.
+                self._array = np.empty(room, dtype=self._array.dtype)
         self._array[self._size : size] = part
         self._size = size
 
@@ -43,16 +49,18 @@ class GrowingRows:
         self._columns = Growing(np.int32)
         self._ends = Growing(np.int64)
 
-    def extend(self, lengths: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
+    def extend(
+        self, lengths: np.ndarray, columns: np.ndarray, values: np.ndarray, share: float
+    ) -> None:
         """Add rows with this many entries each; columns is int64."""
         if columns.size:
             n_columns = int(columns.max()) + 1
             if self.n_columns - 1 <= INT32_MAX < n_columns - 1:
                 self._columns.widen(np.int64)
             self.n_columns = max(self.n_columns, n_columns)
-        self._columns.extend(columns)
-        self._values.extend(values)
-        self._ends.extend(self._n_entries + np.cumsum(lengths))
+        self._columns.extend(columns, share)
+        self._values.extend(values, share)
+        self._ends.extend(self._n_entries + np.cumsum(lengths), share)
         self._n_entries += columns.size
 
     def finish(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:

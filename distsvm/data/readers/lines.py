@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice, pairwise
 from typing import BinaryIO
 
 import numpy as np
@@ -26,6 +27,10 @@ class Part:
     start: int
     stop: int | None
 
+    @property
+    def n_bytes(self) -> int:
+        return text_bytes([self.path]) if self.stop is None else self.stop - self.start
+
     def __str__(self) -> str:
         return self.path if self.stop is None else f"{self.path}, bytes {self.start} to {self.stop}"
 
@@ -40,10 +45,9 @@ def cut_files(paths: Sequence[str], n_parts: int) -> list[tuple[Part, ...]]:
     units = _units(paths, spacing)
     if len(units) < n_parts:
         units = _units(paths, 1)
-    costs = np.array([cost for _, cost in units], dtype=np.float64)
+    costs = np.array([unit.n_bytes for unit in units], dtype=np.float64)
     return [
-        _joined([unit for unit, _ in units[run.start : run.stop]])
-        for run in partition(costs, min(n_parts, len(units)))
+        _joined(units[run.start : run.stop]) for run in partition(costs, min(n_parts, len(units)))
     ]
 
 
@@ -76,23 +80,20 @@ def blocks(part: Part) -> Iterator[tuple[int, bytes]]:
             yield offset, tail + b"\n"
 
 
-def _units(paths: Sequence[str], spacing: int) -> list[tuple[Part, float]]:
-    """Parts of about `spacing` bytes (a packed file is one) with their costs."""
-    units: list[tuple[Part, float]] = []
+def _units(paths: Sequence[str], spacing: int) -> list[Part]:
+    """Parts of at least `spacing` bytes, where they are not the last; a packed file is one."""
+    units: list[Part] = []
     for path in paths:
         with opened(path) as file:
             examples = _example_starts(file, spacing)
-            starts = [start for start, _ in zip(examples, range(1), strict=False)]
-            if not is_gzip(path):
-                starts += examples
+            starts = list(islice(examples, 1) if is_gzip(path) else examples)
         if not starts:
             raise DataError(f"{path}: the file has no examples")
         if is_gzip(path):
-            units.append((Part(path, 0, None), text_bytes([path])))
+            units.append(Part(path, 0, None))
         else:
-            stops = [*starts[1:], os.path.getsize(path)]
-            for start, stop in zip(starts, stops, strict=True):
-                units.append((Part(path, start, stop), stop - start))
+            edges = pairwise([*starts, os.path.getsize(path)])
+            units += [Part(path, start, stop) for start, stop in edges]
     return units
 
 

@@ -172,7 +172,7 @@ class ParquetSpec:
             first = batch[layout.features[0]]
             stop = at + len(first.array)
             if layout.form == SPARSE:
-                rows.extend(*first.entries())
+                rows.extend(*first.entries(), share=stop / n_rows)
             elif layout.form == LISTS:
                 matrix[at:stop] = first.table(n_columns)
             else:

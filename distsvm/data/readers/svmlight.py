@@ -86,12 +86,16 @@ class SvmlightSpec:
     def load(self) -> Shard:
         """The shard's examples; `y` is float64, and `x` has columns as the files count them."""
         labels, rows = Growing(np.float64), GrowingRows(np.dtype(self.dtype))
+        n_bytes, done = sum(part.n_bytes for part in self.parts), 0
         for part in self.parts:
             for offset, text in blocks(part):
-                self._parse(part.path, offset, text, labels, rows)
-        y = labels.finish() if self.labelled else None
+                done += len(text)
+                share = min(1.0, done / n_bytes)
+                y, *entries = self._parse(part.path, offset, text)
+                labels.extend(y, share)
+                rows.extend(*entries, share)
         x = SparseRows(*rows.finish(), zero_based=False)
-        return Shard(x, y, None, source=self.source)
+        return Shard(x, labels.finish() if self.labelled else None, None, source=self.source)
 
     @property
     def source(self) -> str:
@@ -99,10 +103,8 @@ class SvmlightSpec:
             return "; ".join(map(str, self.parts))
         return f"{self.parts[0]}; … ; {self.parts[-1]} ({len(self.parts)} files)"
 
-    def _parse(
-        self, path: str, offset: int, text: bytes, labels: Growing, rows: GrowingRows
-    ) -> None:
-        """Add the examples of these lines, which begin at this offset of the file."""
+    def _parse(self, path: str, offset: int, text: bytes) -> tuple[np.ndarray, ...]:
+        """Labels, rows' lengths, columns and values of these lines from this offset on."""
         array = frozen(np.frombuffer(text, dtype=np.uint8))
         n_lines, n_colons = kernel.count(array)
         y, starts = np.zeros(n_lines), np.empty(n_lines + 1, dtype=np.int64)
@@ -125,8 +127,8 @@ class SvmlightSpec:
             line = line_number(path, offset + place)
             found = _token(text, place)
             raise DataError(f"{path}, line {line}: found {found}, expected {EXPECTED[code]}")
-        labels.extend(y[:n_rows])
-        rows.extend(np.diff(starts[: n_rows + 1]), columns[:n_entries], values[:n_entries])
+        lengths = np.diff(starts[: n_rows + 1])
+        return y[:n_rows], lengths, columns[:n_entries], values[:n_entries]
 
 
 def _token(text: bytes, place: int) -> str:

@@ -1,0 +1,167 @@
+"""Which kind of data is meant by what a user gives."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import reprlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from distsvm.data.dataset import Dataset, PairData, TableData
+from distsvm.data.files import find_files
+from distsvm.errors import ConfigError, DataError
+
+# The last four are the names of LIBSVM's collection.
+SVMLIGHT = {"", ".svm", ".svmlight", ".libsvm", ".txt", ".dat", ".t", ".tr", ".val", ".scale"}
+PARQUET = {".parquet", ".pq", ".arrow", ".feather"}
+FORMATS = {"svmlight": "svmlight", "libsvm": "svmlight", "parquet": "parquet", "arrow": "parquet"}
+
+ACCEPTED = (
+    "a path, pattern, folder or list of paths; an array, data frame or SciPy sparse matrix with "
+    "its labels as outputs, or the tuple (X, y) of them; a list of pairs (x, y), or of inputs "
+    "with a list of outputs; or an object with a method specs"
+)
+
+
+def open_data(
+    source: Any,
+    outputs: Any = None,
+    weight: Any = None,
+    *,
+    format: str | None = None,
+    **options: Any,
+) -> Dataset:
+    """The data that is meant, ready to be cut into shards; files are only looked for, not read.
+
+    Parameters
+    ----------
+    source : see the rules
+    outputs : array or list, optional
+        The labels of an array's rows, or the outputs of a list of inputs.
+    weight : array of shape (n,), optional
+        Example weights; the name of a column for Parquet files.
+    format : {"svmlight", "libsvm", "parquet", "arrow"}, optional
+        What the files are, where their names do not say it.
+    **options
+        For files, what their reader takes: see SvmlightData and ParquetData.
+
+    Notes
+    -----
+    The first rule that fits decides; nothing is guessed from values:
+
+    1. An object with a method `specs` is a data set already, and is returned.
+    2. A str or path, or (without outputs) a list or tuple of nothing else, names files. Names
+       in .parquet, .pq, .arrow, .feather are Parquet or Arrow; those in .svm, .svmlight, .libsvm,
+       .txt, .dat, .t, .tr, .val, .scale or without an ending are svmlight, also with .gz.
+    3. A NumPy array, SciPy sparse matrix or data frame of two dimensions is a table of features,
+       one example a row, and outputs are its labels. So is a tuple (X, y) whose first item is one.
+    4. A list, a tuple or an array of objects with outputs holds inputs of any kind, one each.
+    5. Without outputs, it holds pairs (x, y), each a tuple of two.
+
+    So lists of numbers are inputs, never a table: write np.array(X) for that. Inputs without
+    outputs (for prediction), and inputs that are arrays of two dimensions in a tuple of two, are
+    given as PairData(inputs, outputs).
+    """
+    if hasattr(source, "specs"):
+        _refuse_extra("a data set", outputs=outputs, weight=weight, format=format, **options)
+        return source
+    if _names_files(source, outputs):
+        _refuse_extra("files, whose examples hold their outputs,", outputs=outputs)
+        return _open_files(source, weight, format, options)
+    _refuse_extra("data in memory", format=format, **options)
+    if outputs is None and isinstance(source, tuple) and len(source) == 2 and _is_table(source[0]):
+        source, outputs = source
+    if _is_table(source):
+        return TableData(source, outputs, weight)
+    if _is_sequence(source):
+        if outputs is None:
+            source, outputs = _unzipped(source)
+        if not _is_sequence(outputs) and not isinstance(outputs, np.ndarray):
+            raise DataError(f"outputs are {_shown(outputs)}, expected a list or an array")
+        return PairData(source, outputs, weight)
+    raise DataError(f"the data is {_shown(source)}, expected {ACCEPTED}")
+
+
+def _names_files(source: Any, outputs: Any) -> bool:
+    def is_path(item: Any) -> bool:
+        return isinstance(item, (str, os.PathLike))
+
+    several = isinstance(source, (list, tuple)) and len(source) > 0 and outputs is None
+    return is_path(source) or (several and all(map(is_path, source)))
+
+
+def _open_files(source: Any, weight: Any, format: str | None, options: dict[str, Any]) -> Dataset:
+    if format is not None and format not in FORMATS:
+        raise ConfigError(f"format={format!r}: expected one of {', '.join(FORMATS)}")
+    reader: Any
+    if (FORMATS[format] if format else _format_of(find_files(source))) == "parquet":
+        from distsvm.data.readers.parquet import ParquetData as reader
+
+        if weight is not None and not isinstance(weight, str):
+            raise ConfigError(f"weight is {_shown(weight)}, expected the name of a column")
+        options = {**options, "weight": weight}
+    else:
+        from distsvm.data.readers.svmlight import SvmlightData as reader
+
+        _refuse_extra("svmlight files", weight=weight)
+    known = [name for name in inspect.signature(reader).parameters if name != "paths"]
+    unknown = [name for name in options if name not in known]
+    if unknown:
+        raise ConfigError(f"unknown option {unknown[0]!r}, expected one of {', '.join(known)}")
+    return reader(source, **options)
+
+
+def _format_of(files: Sequence[str]) -> str:
+    formats = {}
+    for file in files:
+        stem, ending = os.path.splitext(file.lower())
+        packed = ending == ".gz"
+        ending = os.path.splitext(stem)[1] if packed else ending
+        if ending in PARQUET and not packed:
+            formats["parquet"] = file
+        elif ending in SVMLIGHT:
+            formats["svmlight"] = file
+        else:
+            raise DataError(
+                f"{file}: the name does not say what the file is; endings are known of svmlight "
+                f"({' '.join(sorted(SVMLIGHT - {''}))}, also with .gz) and Parquet "
+                f'({" ".join(sorted(PARQUET))}); otherwise give format="svmlight" or "parquet"'
+            )
+    if len(formats) > 1:
+        raise DataError(f"files of two formats: {' and '.join(sorted(formats.values()))}")
+    return next(iter(formats))
+
+
+def _is_table(source: Any) -> bool:
+    return sparse.issparse(source) or (hasattr(source, "__array__") and not _is_sequence(source))
+
+
+def _is_sequence(source: Any) -> bool:
+    """Lists, tuples, and arrays of objects in a row, which are lists to us."""
+    if isinstance(source, np.ndarray):
+        return source.ndim == 1 and source.dtype.kind == "O"
+    return isinstance(source, (list, tuple))
+
+
+def _unzipped(pairs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    for i, pair in enumerate(pairs):
+        if not (isinstance(pair, tuple) and len(pair) == 2):
+            raise DataError(
+                f"item {i} of the data is {_shown(pair)}, expected a pair (x, y); give inputs "
+                "and outputs apart as two lists, or a table of numbers as an array"
+            )
+    return [x for x, _ in pairs], [y for _, y in pairs]
+
+
+def _refuse_extra(what: str, **given: Any) -> None:
+    extra = [name for name, value in given.items() if value is not None]
+    if extra:
+        raise ConfigError(f"{what} cannot be given with {', '.join(extra)}")
+
+
+def _shown(value: Any) -> str:
+    return f"{reprlib.repr(value)} ({type(value).__name__})"

@@ -1,0 +1,146 @@
+"""Seeded data for tests, examples and benchmarks: equal arguments give equal data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from distsvm.data.writers import write_parts
+
+__all__ = [
+    "make_binary",
+    "make_chains",
+    "make_multiclass",
+    "make_sparse_multiclass",
+    "write_parts",
+]
+
+ROWS_AT_A_TIME = 1 << 16
+
+
+def make_binary(
+    n: int, d: int, *, noise: float = 0.05, seed: int = 0, dtype: Any = np.float64
+) -> tuple[np.ndarray, np.ndarray]:
+    """Normal rows with labels −1, +1 by the side of a random plane; a share `noise` is flipped.
+
+    Returns
+    -------
+    X : array of shape (n, d)
+    y : int64 array of shape (n,)
+    """
+    rng = np.random.default_rng(seed)
+    X = _normal(rng, n, d, dtype)
+    y = np.where(X @ rng.standard_normal(d).astype(X.dtype) >= 0, 1, -1)
+    return X, np.where(rng.random(n) < noise, -y, y)
+
+
+def make_multiclass(
+    n: int,
+    d: int,
+    n_classes: int,
+    *,
+    noise: float = 0.05,
+    seed: int = 0,
+    dtype: Any = np.float64,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Normal rows with the label of the best of n_classes random directions.
+
+    A share `noise` of labels is drawn anew.
+
+    Returns
+    -------
+    X : array of shape (n, d)
+    y : int64 array of shape (n,), in 0 … n_classes − 1
+    """
+    rng = np.random.default_rng(seed)
+    X = _normal(rng, n, d, dtype)
+    directions = rng.standard_normal((d, n_classes)).astype(X.dtype)
+    y = np.empty(n, dtype=np.int64)
+    for start in range(0, n, ROWS_AT_A_TIME):
+        piece = slice(start, start + ROWS_AT_A_TIME)
+        y[piece] = np.argmax(X[piece] @ directions, axis=1)
+    return X, np.where(rng.random(n) < noise, rng.integers(n_classes, size=n), y)
+
+
+def make_sparse_multiclass(
+    n: int,
+    d: int,
+    n_classes: int,
+    *,
+    n_nonzero: int = 50,
+    noise: float = 0.05,
+    seed: int = 0,
+    dtype: Any = np.float64,
+) -> tuple[sparse.csr_matrix, np.ndarray]:
+    """Rows like texts: a few frequent columns, many rare ones, and each class with its own.
+
+    Every row is n_nonzero words drawn by Zipf's law, every third of them from its class, with
+    value 1 + log(count), and of norm 1; a share `noise` of labels is drawn anew.
+
+    Returns
+    -------
+    X : CSR matrix of shape (n, d) with at most n_nonzero entries a row
+    y : int64 array of shape (n,), in 0 … n_classes − 1
+    """
+    rng = np.random.default_rng(seed)
+    topic = rng.integers(n_classes, size=n)
+    frequency = np.cumsum(1.0 / np.arange(1, d + 1))
+    # A class has all words, too, but other ones are frequent: its ranks begin elsewhere.
+    first = rng.integers(d, size=n_classes)
+    columns = np.empty((n, n_nonzero), dtype=np.int32)
+    for start in range(0, n, ROWS_AT_A_TIME):
+        piece = slice(start, start + ROWS_AT_A_TIME)
+        drawn = rng.random(columns[piece].shape) * frequency[-1]
+        rank = np.minimum(np.searchsorted(frequency, drawn), d - 1)
+        rank[:, ::3] += first[topic[piece], None]
+        columns[piece] = rank % d
+    starts = np.arange(0, n * n_nonzero + 1, n_nonzero)
+    X = sparse.csr_matrix((np.ones(n * n_nonzero), columns.ravel(), starts), shape=(n, d))
+    X.sum_duplicates()
+    X.data = 1.0 + np.log(X.data)
+    norms = np.sqrt(np.add.reduceat(X.data**2, X.indptr[:-1]))
+    X.data = (X.data / np.repeat(norms, np.diff(X.indptr))).astype(dtype)
+    return X, np.where(rng.random(n) < noise, rng.integers(n_classes, size=n), topic)
+
+
+def make_chains(
+    n: int, length: int, n_labels: int, n_symbols: int, seed: int = 0
+) -> list[tuple[list[int], list[int]]]:
+    """Sequences of symbols with sequences of labels, drawn from a hidden Markov model.
+
+    Lengths are length/2 … 3·length/2. Every label is mostly followed by a few labels, and
+    mostly emits a few symbols.
+
+    Returns
+    -------
+    list of pairs (symbols, labels) of equally long lists of int
+    """
+    rng = np.random.default_rng(seed)
+    moves = np.cumsum(rng.dirichlet(np.full(n_labels, 0.3), n_labels), axis=1)
+    emits = np.cumsum(rng.dirichlet(np.full(n_symbols, 0.2), n_labels), axis=1)
+    lengths = rng.integers(max(1, length // 2), length + length // 2 + 1, size=n)
+    labels = np.empty((n, int(lengths.max(initial=0))), dtype=np.int64)
+    symbols = np.empty_like(labels)
+    label = rng.integers(n_labels, size=n)
+    for t in range(labels.shape[1]):
+        if t:
+            label = _drawn(rng, moves[label])
+        labels[:, t] = label
+        symbols[:, t] = _drawn(rng, emits[label])
+    return [
+        (x[:stop], y[:stop])
+        for x, y, stop in zip(symbols.tolist(), labels.tolist(), lengths.tolist(), strict=True)
+    ]
+
+
+def _normal(rng: np.random.Generator, n: int, d: int, dtype: Any) -> np.ndarray:
+    kind = np.float32 if np.dtype(dtype) == np.float32 else np.float64
+    return rng.standard_normal((n, d), dtype=kind).astype(dtype, copy=False)
+
+
+def _drawn(rng: np.random.Generator, cumulated: np.ndarray) -> np.ndarray:
+    """One draw from each row of cumulated probabilities."""
+    below = cumulated[:, :-1] < rng.random(len(cumulated))[:, None]
+    return below.sum(axis=1)

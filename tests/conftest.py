@@ -1,0 +1,27 @@
+"""Fixtures for all tests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def ray_session() -> Iterator[Any]:
+    """One local Ray for the whole run: starting it takes seconds."""
+    os.environ.setdefault("RAY_AUTH_MODE", "token")
+    ray = pytest.importorskip("ray", reason="Ray is not installed")
+    try:
+        ray.init(
+            address="local",
+            num_cpus=4,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="ERROR",
+        )
+        yield ray
+    finally:
+        ray.shutdown()

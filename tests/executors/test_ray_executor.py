@@ -1,0 +1,89 @@
+"""What is special about Ray: placement, and whose session it is."""
+
+from __future__ import annotations
+
+import builtins
+import subprocess
+import sys
+import time
+from functools import partial
+
+import pytest
+from hosted import Hosted
+
+from distsvm.errors import ConfigError, PlacementError
+from distsvm.executors import make_executor
+from distsvm.executors.ray import RayExecutor, _options, _room
+
+
+@pytest.mark.ray
+def test_what_cannot_be_placed_is_said_within_the_time_limit(ray_session):
+    needs = {"CPU": 1, "unobtainium": 1}
+    started = time.monotonic()
+    with RayExecutor(2, resources_per_worker=needs, placement_timeout_s=3.0) as executor:
+        with pytest.raises(PlacementError) as caught:
+            executor.start([partial(Hosted, 0), partial(Hosted, 1)])
+        assert 3.0 <= time.monotonic() - started < 15.0
+        assert not executor._transport._actors
+    message = str(caught.value)
+    assert "2 of 2 workers that need {CPU: 1, unobtainium: 1} each" in message
+    assert "The cluster has {CPU: 4} in total" in message
+    assert "free now" in message
+    assert "resources_per_worker" in message
+    with RayExecutor(1, placement_timeout_s=30.0) as executor:  # nothing is in the way
+        executor.start([partial(Hosted, 0)])
+        assert executor.run("number") == [0]
+
+
+@pytest.mark.ray
+def test_a_session_that_was_there_before_is_used_and_left_open(ray_session):
+    executor = make_executor("ray", compiled=True, resources_per_worker={"CPU": 2})
+    assert executor.n_workers == 2
+    executor.start([partial(Hosted, 0)])
+    executor.close()
+    assert ray_session.is_initialized()
+
+
+@pytest.mark.ray
+def test_actors_are_neither_restarted_nor_retried_by_ray(ray_session):
+    transport = RayExecutor(1)._transport
+    options = transport._actor_class._default_options
+    assert options["max_restarts"] == 0
+    assert options["max_task_retries"] == 0
+
+
+def test_a_missing_ray_is_a_config_error_with_advice(monkeypatch):
+    real = builtins.__import__
+
+    def without_ray(name, *args, **kwargs):
+        if name == "ray":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without_ray)
+    with pytest.raises(ConfigError, match=r'pip install "distsvm\[ray\]"'):
+        RayExecutor(1)
+
+
+def test_importing_executors_imports_no_ray():
+    code = (
+        "import sys, distsvm.executors, distsvm.executors.processes, distsvm.executors.ray;"
+        "assert 'ray' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_resources_become_options_of_an_actor():
+    assert _options({"CPU": 2, "GPU": 0.5, "memory": 1e9, "tpu": 1}) == {
+        "num_cpus": 2,
+        "num_gpus": 0.5,
+        "memory": 1e9,
+        "resources": {"tpu": 1},
+    }
+    assert _options({}) == {"num_cpus": 0, "resources": {}}
+
+
+def test_room_on_a_node_is_that_of_the_scarcest_resource():
+    assert _room({"CPU": 8.0, "GPU": 2.0}, {"CPU": 1, "GPU": 1}) == 2
+    assert _room({"CPU": 8.0}, {"CPU": 1, "GPU": 1}) == 0
+    assert _room({"CPU": 1.0}, {"CPU": 0.25}) == 4
