@@ -119,7 +119,7 @@ def load_model(path: str | Path, task: type[Task] | None = None) -> Model:
             f"({__version__}) reads up to {FORMAT}; upgrade distsvm"
         )
     try:
-        arrays = read_arrays(folder / "arrays.npz", manifest["digest"], ModelError)
+        arrays = read_arrays(folder / "arrays.npz", ModelError, manifest["digest"])
         fields = {n.removeprefix("task."): a for n, a in arrays.items() if n.startswith("task.")}
         loaded = rebuild(manifest, fields, task)
         w = arrays["w"]

@@ -55,16 +55,22 @@ def read_json(path: Path, error: type[Exception]) -> Any:
 
 
 def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> str:
-    """Write arrays without pickle, and return the file's digest."""
-    with open(path, "wb") as file:
+    """Write arrays without pickle, aside and renamed, and return the file's digest."""
+    aside = path.with_name(f"{path.name}.part")
+    with open(aside, "wb") as file:
         np.savez(file, allow_pickle=False, **arrays)  # type: ignore[arg-type]
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(aside, path)
     return digest_of(path)
 
 
-def read_arrays(path: Path, digest: str, error: type[Exception]) -> dict[str, np.ndarray]:
-    """The arrays of a file whose digest is as written; `error` says what is wrong with it."""
+def read_arrays(
+    path: Path, error: type[Exception], digest: str | None = None
+) -> dict[str, np.ndarray]:
+    """The arrays of a file, with this digest if given; `error` says what is wrong with it."""
     try:
-        if digest_of(path) != digest:
+        if digest is not None and digest_of(path) != digest:
             raise error(f"{path} is damaged: its digest is not the one written beside it")
         with np.load(path, allow_pickle=False) as file:
             return dict(file)

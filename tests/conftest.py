@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,13 +16,16 @@ def ray_session() -> Iterator[Any]:
     os.environ.setdefault("RAY_AUTH_MODE", "token")
     ray = pytest.importorskip("ray", reason="Ray is not installed")
     try:
-        ray.init(
-            address="local",
-            num_cpus=4,
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level="ERROR",
-        )
+        with pytest.MonkeyPatch.context() as patch:
+            # unlike multiprocessing, Ray does not hand on sys.path: workers import test modules too
+            patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+            ray.init(
+                address="local",
+                num_cpus=4,
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level="ERROR",
+            )
         yield ray
     finally:
         ray.shutdown()

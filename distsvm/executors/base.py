@@ -36,7 +36,7 @@ class Executor(ABC):
       made with `prepare` are repeated on them in order, and only its shards are asked again, as
       often as the failure policy allows;
     - arrays among the arguments are sent once to each worker process (or node) and arrive there
-      read-only.
+      read-only; arrays among the results may be read-only too.
 
     One thread at a time may use an executor. `map` needs no `start`; everything else does.
     """

@@ -43,7 +43,7 @@ class Blocks:
     @contextmanager
     def packed(self, args: tuple[Any, ...]) -> Iterator[Packed]:
         """The arguments, in a block that is theirs until the context ends."""
-        head, buffers = wire.pack(tuple(_contiguous(arg) for arg in args))
+        head, buffers = wire.pack(args)
         places, size = [], 0
         for raw in buffers:
             if raw.nbytes >= LARGE:
@@ -98,11 +98,19 @@ class Blocks:
             unlink(block)
 
 
+class _Mapping(SharedMemory):
+    """A block as a worker sees it, without complaints if arrays outlive it at the very end."""
+
+    def __del__(self) -> None:
+        with suppress(BufferError):
+            super().__del__()
+
+
 class Attachments:
     """A worker's side: the blocks that it has mapped."""
 
     def __init__(self) -> None:
-        self._blocks: dict[str, SharedMemory] = {}
+        self._blocks: dict[str, _Mapping] = {}
 
     def open(self, packed: Packed) -> tuple[tuple[Any, ...], weakref.ref[Any] | None]:
         """The arguments, read-only, and a reference that lives as long as arrays in the block."""
@@ -110,7 +118,7 @@ class Attachments:
         if packed.block is None:
             return wire.decode(packed.head, packed.buffers), None
         if packed.block not in self._blocks:
-            self._blocks[packed.block] = SharedMemory(packed.block)
+            self._blocks[packed.block] = _Mapping(packed.block)
         memory = np.frombuffer(_memory(self._blocks[packed.block]), np.uint8)
         memory.flags.writeable = False
         buffers = [
@@ -137,13 +145,6 @@ def unlink(block: SharedMemory) -> None:
 def _memory(block: SharedMemory) -> memoryview:
     assert block.buf is not None, "a block in use is not closed"
     return block.buf
-
-
-def _contiguous(value: Any) -> Any:
-    """NumPy pickles only contiguous arrays without a copy inside the pickle."""
-    if isinstance(value, np.ndarray) and not value.flags.forc:
-        return value.copy()
-    return value
 
 
 def _reserved(block: SharedMemory) -> bool:

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import traceback
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -20,7 +21,7 @@ from distsvm.executors import wire
 from distsvm.executors.base import checked_n_workers
 from distsvm.executors.blocks import Attachments, Blocks, Packed, unlink
 from distsvm.executors.failures import FailurePolicy
-from distsvm.executors.host import Failure, Host, Reply, describe
+from distsvm.executors.host import Failure, Host, Reply
 from distsvm.executors.remote import RemoteExecutor
 from distsvm.executors.transport import Gone, Request, Transport
 
@@ -236,7 +237,9 @@ def _answer(host: Host, attachments: Attachments, head: bytes, buffers: list[Any
         if isinstance(shared, Packed):
             shared, kept = attachments.open(shared)
     except Exception as error:
-        return wire.encode((Reply(failure=describe(error, None)), None), wire.by_name)
+        text = f"a worker cannot read what it was sent: {type(error).__name__}: {error}"
+        failure = Failure(None, ConfigError(text), traceback.format_exc())
+        return wire.encode((Reply(failure=failure), None))
     reply = host.answer(verb, shared, own)
     del shared, own
     still = block if kept is not None and kept() is not None else None
@@ -244,8 +247,8 @@ def _answer(host: Host, attachments: Attachments, head: bytes, buffers: list[Any
         return wire.encode((reply, still), wire.by_name)
     except Exception as error:
         text = f"a result cannot be pickled: {type(error).__name__}: {error}"
-        failure = describe(TaskError(text), None)
-        return wire.encode((Reply(None, reply.busy_s, failure), still), wire.by_name)
+        failure = Failure(None, TaskError(text), traceback.format_exc())
+        return wire.encode((Reply(None, reply.busy_s, failure), still))
 
 
 def _end_with_parent() -> None:

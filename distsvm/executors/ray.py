@@ -143,7 +143,7 @@ class RayTransport(Transport):
         except lost as error:
             return Gone(_first_line(error))
         except errors.RayTaskError as error:  # Host lets no error out: this one is of pickling
-            text = f"a request or its answer cannot be read: {error.cause!r}"
+            text = f"a request or its answer cannot be read: {_first_line(error.cause)}"
             return Reply(failure=Failure(None, TaskError(text), str(error)))
 
     def _connect(self) -> None:

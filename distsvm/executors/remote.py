@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from distsvm.errors import WorkerLost
 from distsvm.executors.assignment import consecutive_runs
 from distsvm.executors.base import Activity, Executor, checked_costs
@@ -76,7 +78,7 @@ class RemoteExecutor(Executor):
         shards: Sequence[int] | None = None,
         each: Sequence[tuple[Any, ...]] | None = None,
     ) -> list[Any]:
-        with self._transport.share(args) as handle:
+        with self._transport.share(_contiguous(args)) as handle:
             positions, requests = self._calls(method, handle, shards, each)
             return _in_order(positions, self._ask(requests))
 
@@ -87,7 +89,8 @@ class RemoteExecutor(Executor):
         shards: Sequence[int] | None = None,
         each: Sequence[tuple[Any, ...]] | None = None,
     ) -> list[Any]:
-        positions, requests = self._calls(method, self._transport.keep(args), shards, each)
+        handle = self._transport.keep(_contiguous(args))
+        positions, requests = self._calls(method, handle, shards, each)
         results = _in_order(positions, self._ask(requests))
         for number, request in requests.items():
             self._workers[number].prepared.append(request)
@@ -95,7 +98,7 @@ class RemoteExecutor(Executor):
 
     def reduce(self, method: str, *args: Any, groups: Sequence[range]) -> list[Any]:
         sums = [Sum(len(group)) for group in groups]
-        with self._transport.share(args) as handle:
+        with self._transport.share(_contiguous(args)) as handle:
             requests = {}
             for number, worker in enumerate(self._workers):
                 own = [s for s in worker.shards if any(s in group for group in groups)]
@@ -109,7 +112,7 @@ class RemoteExecutor(Executor):
     def map(self, function: Callable[..., Any], items: Iterable[Any], *args: Any) -> Iterator[Any]:
         self._launch(self.n_workers)
         jobs: deque[_Job] = deque()
-        with self._transport.share((function, *args)) as handle:
+        with self._transport.share((function, *_contiguous(args))) as handle:
             for item in items:
                 jobs.append(self._begin(self._idle(), Request("apply", handle, (item,))))
                 while jobs and (jobs[0].reply or len(jobs) >= 2 * self.n_workers):
@@ -228,6 +231,13 @@ class RemoteExecutor(Executor):
             job.steps = deque(r for r in history if r is not None and r is not job.request)
             job.steps.append(job.request)
             self._transport.send(number, job.steps[0])
+
+
+def _contiguous(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """NumPy's pickles take other arrays in as a copy, which is large and arrives writable."""
+    return tuple(
+        arg.copy() if isinstance(arg, np.ndarray) and not arg.flags.forc else arg for arg in args
+    )
 
 
 def _in_order(positions: Mapping[int, list[int]], values: Mapping[int, Any]) -> list[Any]:

@@ -27,7 +27,7 @@ from distsvm.kernels.simplex_gap import (
 # A pivot below this part of its diagonal is rounding: the variable depends on the free ones.
 DEPENDENT = 64 * EPS
 # Evaluations in a row that may pass without halving the gap before it counts as rounding's floor.
-PATIENCE = 20
+PATIENCE = 4
 
 OUT, REFERENCE, WAITING = -1, -2, -3  # where a variable is; else its place in the factor
 

@@ -11,5 +11,6 @@ from distsvm.qp.base import QPProblem, QPSolution
 class NativeQP:
     def solve(self, problem: QPProblem, warm_start: np.ndarray, tol: float) -> QPSolution:
         g = np.ascontiguousarray(problem.gram).view()
-        a, v, gap, n = maximise(g, problem.b, problem.block, problem.limit, warm_start, tol)
+        f=lambda x:np.ascontiguousarray(x,dtype=float)
+        a, v, gap, n = maximise(g, f(problem.b), problem.block, f(problem.limit), f(warm_start), float(tol))
         return QPSolution(a, v, gap, n)

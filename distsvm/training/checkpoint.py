@@ -93,7 +93,7 @@ def read_checkpoint(folder: Path) -> Checkpoint:
             elapsed_s=manifest["elapsed_s"],
             seconds=manifest["seconds"],
             notes=manifest["notes"],
-            arrays=read_arrays(folder / "driver.npz", manifest["digest"], CheckpointError),
+            arrays=read_arrays(folder / "driver.npz", CheckpointError, manifest["digest"]),
         )
     except KeyError as error:
         raise CheckpointError(f"{folder}/manifest.json is damaged: no {error}") from error

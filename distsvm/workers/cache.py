@@ -65,10 +65,9 @@ class PlaneCache:
         values = self.oracle.values(view, planes)
         table = np.full((rows.size, self.size), -np.inf)
         table[place, slot] = values
-        winner = table.argmax(axis=1) if rows.size else np.zeros(0, np.int64)
-        highest = table[np.arange(rows.size), winner]
+        highest = table.max(axis=1, initial=0.0)
         used = highest > 0
-        row, slot = rows[used], winner[used]
+        row, slot = rows[used], np.argmax(table[used], axis=1) if used.any() else rows[used]
         self._clock += 1
         self._stamp[row, slot] = self._clock
         chosen = Planes(row, self._output[row * self.size + slot], self._loss[row, slot])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import CheckpointError, DataError
 from distsvm.messages import Facts, Planes, Score, Summary, Sums
+from distsvm.storage import read_arrays, write_arrays
 from distsvm.tasks.base import Task
 from distsvm.tasks.oracle import Oracle, Separation
 from distsvm.vectors import compact
@@ -128,25 +128,19 @@ class ShardWorker:
     # --- checkpoints -----------------------------------------------------------------------
 
     def save_planes(self, path: str) -> None:
-        """Write the cache to a file, aside and then renamed."""
-        aside = f"{path}.part"
-        with open(aside, "wb") as file:
-            np.savez(file, turn=np.array(self._turn), **self.cache.state())  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, path)
+        """Write the cache to a file."""
+        write_arrays(Path(path), {"turn": np.array(self._turn), **self.cache.state()})
 
     def load_planes(self, path: str) -> None:
         """Take up the cache that `save_planes` wrote; nothing to do where there is no such file."""
         if not Path(path).exists():
             return
+        state = read_arrays(Path(path), CheckpointError)
         try:
-            with np.load(path, allow_pickle=False) as file:
-                state = dict(file)
             self._turn = int(state.pop("turn"))
             self.cache.restore(state)
-        except (OSError, ValueError, KeyError, IndexError, EOFError) as error:
-            raise CheckpointError(f"{path} is damaged: {error}") from error
+        except (KeyError, IndexError, ValueError) as error:
+            raise CheckpointError(f"{path} does not fit this shard: {error}") from error
 
 
 class Tally:

@@ -12,15 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hosted import (
-    Hosted,
-    Locked,
-    build_or_die,
-    die_once,
-    refuse,
-    refuse_to_build,
-    times,
-)
+from hosted import Hosted, Locked, build_or_die, die_once, refuse, refuse_to_build, times
 
 from distsvm.errors import ConfigError, DataError, TaskError, WorkerLost
 from distsvm.executors import make_executor
@@ -62,6 +54,10 @@ def builders(n_shards: int, folder: Path | None = None) -> list[Callable[[], Hos
     return [partial(Hosted, shard, folder) for shard in range(n_shards)]
 
 
+def bits(arrays: list[np.ndarray]) -> list[bytes]:
+    return [array.tobytes() for array in arrays]
+
+
 def counts(folder: Path, event: str) -> list[int]:
     """How often each shard has noted the event."""
     found = Counter(int(path.name.split("-")[1]) for path in folder.glob(f"{event}-*"))
@@ -78,17 +74,10 @@ def test_every_executor_gives_the_bits_of_the_serial_one(make, kind, n_workers):
         cut = n_shards // 2
         groups = [group for group in (range(cut), range(cut, n_shards)) if group]
         for w in (W, LARGE):
-            found = [
-                executor.reduce("vector", w, groups=some) for some in ([range(n_shards)], groups)
-            ]
-            right = [
-                reference.reduce("vector", w, groups=some) for some in ([range(n_shards)], groups)
-            ]
-            for mine, theirs in zip(sum(found, []), sum(right, []), strict=True):
-                assert mine.tobytes() == theirs.tobytes()
-        assert [v.tobytes() for v in executor.run("vector", LARGE)] == [
-            v.tobytes() for v in reference.run("vector", LARGE)
-        ]
+            assert bits(executor.run("vector", w)) == bits(reference.run("vector", w))
+            for some in ([range(n_shards)], groups):
+                mine = executor.reduce("vector", w, groups=some)
+                assert bits(mine) == bits(reference.reduce("vector", w, groups=some))
 
 
 @everywhere
@@ -126,13 +115,13 @@ def test_map_gives_results_in_order_before_and_after_start(make, kind):
 def test_the_lowest_shards_error_is_raised_with_its_number_and_type(make, kind, tmp_path):
     executor = make(kind)
     executor.start(builders(6, tmp_path))
-    with pytest.raises(DataError, match="^shard 4: bad line$"):
+    with pytest.raises(DataError, match=r"^shard 4: bad line$"):
         executor.run("fail", "data", (4,))
     assert counts(tmp_path, "failed") == [0, 0, 0, 0, 1]
-    with pytest.raises(TaskError, match="^shard 1: ValueError: bad value$") as caught:
+    with pytest.raises(TaskError, match=r"^shard 1: ValueError: bad value$") as caught:
         executor.run("fail", "value", (5, 1, 4))
     assert isinstance(caught.value.__cause__, ValueError)
-    with pytest.raises(DataError, match="^shard 2: bad line$"):
+    with pytest.raises(DataError, match=r"^shard 2: bad line$"):
         executor.reduce("fail", "data", (2, 3), groups=[range(6)])
     assert executor.run("number") == [0, 1, 2, 3, 4, 5]
 
@@ -140,7 +129,7 @@ def test_the_lowest_shards_error_is_raised_with_its_number_and_type(make, kind, 
 @everywhere
 def test_an_error_while_building_is_raised_with_its_shard(make, kind):
     executor = make(kind)
-    with pytest.raises(DataError, match="^shard 2: no such file$"):
+    with pytest.raises(DataError, match=r"^shard 2: no such file$"):
         executor.start([*builders(2), refuse_to_build])
 
 
@@ -159,7 +148,7 @@ def test_errors_that_cannot_be_pickled_are_told_by_type_and_text(make, kind, err
 def test_leaving_the_worker_by_exit_is_an_error_of_the_task(make, kind):
     executor = make(kind)
     executor.start(builders(3))
-    with pytest.raises(TaskError, match="^shard 2: SystemExit: 3$"):
+    with pytest.raises(TaskError, match=r"^shard 2: SystemExit: 3$"):
         executor.run("fail", "exit", (2,))
 
 
@@ -178,15 +167,16 @@ def test_results_that_cannot_be_pickled_are_refused(make, kind):
 
 
 @in_processes
-def test_arrays_arrive_read_only_and_results_are_ones_own(make, kind):
+def test_arrays_arrive_read_only_and_unchanged(make, kind):
     executor = make(kind)
     executor.start(builders(2))
-    strided = np.arange(100_000.0)[::2]
+    strided, transposed = np.arange(100_000.0)[::2], np.arange(60_000.0).reshape(3, -1).T
     own = [(W, LARGE)] * 2
-    assert executor.run("writable", W, LARGE, strided, each=own) == [[False] * 5] * 2
-    (shard, same), _ = executor.run("combine", LARGE)
-    np.testing.assert_array_equal(same, LARGE)
-    assert shard == 0
+    args = (W, LARGE, strided, transposed)
+    assert executor.run("writable", *args, each=own) == [[False] * 6] * 2
+    for _, *same in executor.run("combine", *args):
+        for mine, sent in zip(same, args, strict=True):
+            np.testing.assert_array_equal(mine, sent)
 
 
 @everywhere
@@ -228,9 +218,9 @@ def test_a_killed_worker_is_built_again_and_only_its_shards_are_asked_again(make
 def test_a_worker_that_dies_again_and_again_is_given_up(request, kind):
     if kind == "ray":
         request.getfixturevalue("ray_session")
-    with make_executor(kind, 1, compiled=False, max_failures=1) as executor:
-        with pytest.raises(WorkerLost, match=r"worker 0 \(shards 0\).*max_failures"):
-            executor.start([build_or_die])
+    lost = pytest.raises(WorkerLost, match=r"worker 0 \(shards 0\).*max_failures")
+    with make_executor(kind, 1, compiled=False, max_failures=1) as executor, lost:
+        executor.start([build_or_die])
 
 
 @everywhere

@@ -68,6 +68,26 @@ def test_classes_of_a_script_work_and_its_end_leaves_no_warning(script):
     assert not leaked(names)
 
 
+def test_arrays_that_workers_keep_for_ever_leave_no_complaint(script):
+    keep = """
+class Keeper:
+    def keep(self, w):
+        self.me, self.w = self, w
+        sys.kept = w
+def build_keeper():
+    return Keeper()
+"""
+    run = """
+with ProcessesExecutor(1) as executor:
+    executor.start([build_keeper])
+    for n in (10_000, 20_000, 10_000):
+        executor.run("keep", np.ones(n))
+"""
+    done = script(keep + guarded(run))
+    assert done.stderr == ""
+    assert done.returncode == 0
+
+
 def test_classes_of_a_script_work_without_cloudpickle(script):
     done = script(guarded("from distsvm.executors import wire\nwire.cloudpickle = None\n" + RUN))
     assert done.stderr == ""

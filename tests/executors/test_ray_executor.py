@@ -45,6 +45,33 @@ def test_a_session_that_was_there_before_is_used_and_left_open(ray_session):
 
 
 @pytest.mark.ray
+@pytest.mark.slow
+def test_a_ray_that_was_started_here_wants_a_token_and_ends_with_close(tmp_path):
+    text = """
+import os
+from distsvm.executors import make_executor
+
+class Shard:
+    def number(self):
+        return 7
+
+executor = make_executor("ray", 3, compiled=True)
+executor.start([Shard] * 3)
+assert executor.run("number") == [7, 7, 7]
+import ray
+from ray._raylet import AuthenticationMode, get_authentication_mode
+assert ray.cluster_resources()["CPU"] >= 3
+assert get_authentication_mode() == AuthenticationMode.TOKEN
+executor.close()
+assert not ray.is_initialized()
+"""
+    path = tmp_path / "script.py"
+    path.write_text(text)
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.ray
 def test_actors_are_neither_restarted_nor_retried_by_ray(ray_session):
     transport = RayExecutor(1)._transport
     options = transport._actor_class._default_options

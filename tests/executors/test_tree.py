@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ def runs(draw: st.DrawFn) -> tuple[int, list[list[int]]]:
     n = draw(st.integers(1, 40))
     borders = sorted(draw(st.sets(st.integers(1, max(1, n - 1)))) & set(range(1, n)))
     edges = [0, *borders, n]
-    parts = [list(range(a, b)) for a, b in zip(edges, edges[1:], strict=False)]
+    parts = [list(range(a, b)) for a, b in pairwise(edges)]
     return n, draw(st.permutations(parts))
 
 

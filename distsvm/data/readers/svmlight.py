@@ -91,9 +91,9 @@ class SvmlightSpec:
             for offset, text in blocks(part):
                 done += len(text)
                 share = min(1.0, done / n_bytes)
-                y, *entries = self._parse(part.path, offset, text)
+                y, lengths, columns, values = self._parse(part.path, offset, text)
                 labels.extend(y, share)
-                rows.extend(*entries, share)
+                rows.extend(lengths, columns, values, share)
         x = SparseRows(*rows.finish(), zero_based=False)
         return Shard(x, labels.finish() if self.labelled else None, None, source=self.source)
 

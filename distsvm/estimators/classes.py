@@ -1,0 +1,263 @@
+"""MulticlassSVC and BinarySVC: linear classifiers with a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from distsvm.data import TableData
+from distsvm.errors import ConfigError, DataError
+from distsvm.estimators.prediction import bound, pieces
+from distsvm.estimators.training import TrainedEstimator
+from distsvm.estimators.validation import (
+    checked_examples,
+    checked_features,
+    checked_labels,
+    checked_weight,
+)
+from distsvm.tasks.class_oracle import ClassOracle
+from distsvm.tasks.classes import BinaryTask, ClassTask, MulticlassTask
+
+
+class ClassSVC(ClassifierMixin, TrainedEstimator):
+    """What the classifiers have in common: all but the task."""
+
+    task_class: ClassVar[type[ClassTask]]
+
+    def __init__(
+        self,
+        *,
+        C: float | None = None,
+        C_per_example: float | None = None,
+        eps: float | None = None,
+        rel_gap: float | None = None,
+        loss: Any = "zero-one",
+        loss_scale: float = 1.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Any = None,
+        scale: bool = False,
+        max_rounds: int | None = None,
+        max_seconds: float | None = None,
+        rescaling: str = "margin",
+        solver: str = "auto",
+        solver_options: Any = None,
+        cache_size: int | str = "auto",
+        executor: str = "auto",
+        n_workers: int | None = None,
+        n_shards: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        run_dir: Any = None,
+    ) -> None:
+        self.C = C
+        self.C_per_example = C_per_example
+        self.eps = eps
+        self.rel_gap = rel_gap
+        self.loss = loss
+        self.loss_scale = loss_scale
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.scale = scale
+        self.max_rounds = max_rounds
+        self.max_seconds = max_seconds
+        self.rescaling = rescaling
+        self.solver = solver
+        self.solver_options = solver_options
+        self.cache_size = cache_size
+        self.executor = executor
+        self.n_workers = n_workers
+        self.n_shards = n_shards
+        self.random_state = random_state
+        self.verbose = verbose
+        self.run_dir = run_dir
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ClassSVC:
+        """Train until the gap is certified.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            float32 stays float32; sparse features stay sparse.
+        y : labels of shape (n,), numbers or strings
+        sample_weight : array of shape (n,), optional
+            2 is the same as the example twice. A class whose weights are all 0 is still a class.
+        """
+        X, y = checked_examples(self, X, y)
+        classes, y = checked_labels(y)
+        self._check_classes(classes)
+        self._train(self._task(), TableData(X, y, checked_weight(sample_weight)))
+        self.classes_ = classes
+        self.coef_, self.intercept_ = self._linear_form()
+        return self
+
+    def _check_classes(self, classes: np.ndarray) -> None:
+        if classes.size < 2:
+            raise DataError(f"y has one class, {classes[0]!r}; at least two classes are needed")
+
+    def _task(self) -> ClassTask:
+        scaling = self.intercept_scaling
+        if not (np.isreal(scaling) and np.isfinite(scaling) and scaling > 0):
+            raise ConfigError(f"intercept_scaling={scaling!r}: expected a number > 0")
+        return self.task_class(
+            losses=self.loss,
+            loss_scale=self.loss_scale,
+            intercept_scaling=float(scaling) if self.fit_intercept else 0.0,
+            scale=bool(self.scale),
+            class_weight=self.class_weight,
+        )
+
+    def _linear_form(self) -> tuple[np.ndarray, np.ndarray]:
+        """coef_ and intercept_ for features as they are given: any scaler is folded in."""
+        task: ClassTask = self.model_.task  # type: ignore[assignment]
+        V, bias = task.weights(self.model_.w)
+        if not task.unit:
+            V, bias = V @ task.codes.T, bias @ task.codes.T
+        if bias.size == 2:
+            V, bias = V[:, 1:] - V[:, :1], bias[1:] - bias[:1]
+        return np.ascontiguousarray(V.T), bias.copy()
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """X @ coef_.T + intercept_.
+
+        Returns
+        -------
+        scores : float64 array of shape (n, k) in the order of classes_
+            For two classes of shape (n,): the score of classes_[1] less that of classes_[0], so
+            that a positive number means classes_[1].
+        """
+        return np.concatenate(list(self._decisions(X)))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the highest score, the first of them in a tie; in this process."""
+        chosen = [
+            (piece > 0).astype(np.intp) if piece.ndim == 1 else np.argmax(piece, axis=1)
+            for piece in self._decisions(X)
+        ]
+        return self.classes_[np.concatenate(chosen)]
+
+    def _decisions(self, X: Any) -> Iterator[np.ndarray]:
+        """The decision function of a few rows at a time."""
+        check_is_fitted(self)
+        oracle = bound(self.model_.task, TableData(checked_features(self, X)))
+        assert isinstance(oracle, ClassOracle)
+        view = oracle.view(self.model_.w)
+        for rows in pieces(oracle):
+            scores = oracle.scores(view, rows)
+            yield scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class MulticlassSVC(ClassSVC):
+    """A linear classifier of k ≥ 2 classes: Crammer and Singer's SVM, trained to a certified gap.
+
+    min_w ½‖w‖² + C·Σ c_i·H_i(w) / Σ c_i, with H_i(w) = max_ŷ Δ(y_i, ŷ) + s_ŷ(x_i) − s_{y_i}(x_i),
+    the weights c_i of the examples, and a weight vector w_y for each class, s_y(x) = ⟨w_y, x⟩.
+
+    Two classes have a weight vector each, too; at the optimum w_0 = −w_1, so `coef_` = w_1 − w_0
+    is what BinarySVC finds at 2·C.
+
+    Parameters
+    ----------
+    C : float > 0, optional
+        Multiplies the mean hinge loss: the same C suits any number of examples. Default:
+        10 · Σ c_i · Δ̄ / mean ‖x_i‖² (the intercept's feature counted in x_i), with Δ̄ the largest
+        loss.
+    C_per_example : float > 0, optional
+        Instead of C: LIBLINEAR's and scikit-learn's C, which multiplies the sum.
+    eps : float ≥ 0, optional
+        In units of the loss: stop when primal − dual ≤ C·eps. Default 0.001 of the largest loss.
+    rel_gap : float ≥ 0, optional
+        Stop when (primal − dual) / primal ≤ rel_gap, if that is earlier.
+    loss : "zero-one", or array of shape (k, k)
+        Δ(y, ŷ) = loss[y, ŷ] in the order of classes_; the diagonal is 0.
+    loss_scale : float > 0, default 1
+        Multiplies every loss.
+    fit_intercept : bool, default True
+        Whether each class has an intercept: the weight of a constant feature, regularised too.
+    intercept_scaling : float > 0, default 1
+        The value of that feature; a larger one is regularised less.
+    class_weight : dict of label to weight, "balanced", or None
+        Multiplies the weights of a class's examples; "balanced" is n / (k · n of the class).
+    scale : bool, default False
+        Divide every feature by its largest absolute value in the training data.
+    max_rounds, max_seconds : optional
+        Stop after so many rounds or seconds, with a ConvergenceWarning.
+    rescaling : "margin" or "slack"
+        Slack: H_i(w) = max_ŷ Δ(y_i, ŷ)·(1 + s_ŷ(x_i) − s_{y_i}(x_i)).
+    solver : "auto" or a solver's name
+    solver_options : dict, optional
+        Further fields of distsvm.training.config.TrainConfig: stabilise, refresh_fraction,
+        n_blocks, qp, idle_solves, max_cuts, executor_options, checkpoint_rounds and so on.
+    cache_size : int ≥ 0 or "auto"
+        Planes kept for each example.
+    executor : "auto", "serial", "threads", "processes" or "ray"
+        Where fit runs; predictions are made in this process. No executor changes the result.
+    n_workers : int ≥ 1, optional
+        Default: the usable cores. Never changes the result.
+    n_shards : int ≥ 1, optional
+        Parts of the data that are summed each on its own.
+    random_state : int, generator or None
+        For solvers that draw; the default one draws nothing.
+    verbose : int, default 0
+        1 logs every fresh round to the logger "distsvm", 2 every round.
+    run_dir : path, optional
+        A new folder for configuration, history, checkpoints and model; one fit each.
+
+    Attributes
+    ----------
+    coef_ : float64 array of shape (k, d), or (1, d) for two classes
+        For features as they are given to fit, also with scale=True.
+    intercept_ : float64 array of shape (k,), or (1,) for two classes
+    classes_ : array of shape (k,)
+        The labels in increasing order.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (d,)
+        Where X has column names.
+    n_iter_ : int
+        Rounds.
+    result_ : TrainResult
+        certificate, primal, dual, gap, stop_reason, history and more.
+    model_ : Model
+        Can be saved, and predicts on every executor and from files.
+    """
+
+    task_class = MulticlassTask
+
+
+class BinarySVC(ClassSVC):
+    """A linear classifier of two classes, trained to a certified gap.
+
+    min_w ½‖w‖² + C·Σ c_i·H_i(w) / Σ c_i, with H_i(w) = max(0, Δ − y_i·⟨w, x_i⟩) for margin
+    rescaling, where y_i is −1 for classes_[0] and +1 for classes_[1]. At C_per_example it is
+    LIBLINEAR's SVM with hinge loss.
+
+    Parameters and attributes are those of MulticlassSVC, and mean the same; `coef_` has shape
+    (1, d) and `intercept_` (1,). More than two classes are refused. In the default of C the mean
+    is that of ‖½x_i‖².
+    """
+
+    task_class = BinaryTask
+
+    def _check_classes(self, classes: np.ndarray) -> None:
+        super()._check_classes(classes)
+        if classes.size > 2:
+            raise DataError(
+                "Only binary classification is supported. The type of the target is multiclass: "
+                f"y has {classes.size} classes; MulticlassSVC takes any number"
+            )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags

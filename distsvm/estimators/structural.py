@@ -1,0 +1,139 @@
+"""StructuralSVM: any task as an estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from distsvm.data import PairData, TableData
+from distsvm.errors import ConfigError, DataError
+from distsvm.estimators.prediction import bound, losses, predicted
+from distsvm.estimators.training import TrainedEstimator
+from distsvm.estimators.validation import (
+    checked_examples,
+    checked_features,
+    checked_labels,
+    checked_weight,
+    one_by_one,
+)
+from distsvm.tasks.base import Task
+from distsvm.tasks.classes import ClassTask
+
+
+class StructuralSVM(TrainedEstimator):
+    """A structural SVM for any task, trained to a certified gap.
+
+    min_w ½‖w‖² + C·Σ c_i·H_i(w) / Σ c_i, with H_i(w) = max_ŷ Δ(y_i, ŷ) − ⟨w, Ψ(x_i, y_i) −
+    Ψ(x_i, ŷ)⟩; Ψ, Δ and the search for the maximum are the task's.
+
+    Parameters
+    ----------
+    task : Task
+        Built in, or written in Python. It is not changed; what fit learns for it is in task_.
+    C, C_per_example, eps, rel_gap, max_rounds, max_seconds, rescaling, solver, solver_options,
+    cache_size, executor, n_workers, n_shards, random_state, verbose, run_dir :
+        As in MulticlassSVC. The default of C has mean ‖Ψ(x_i, y_i)‖² below the line.
+        A search over many fits of a Python task is fastest with executor="serial" and the
+        search's own n_jobs: each fit would start processes of its own otherwise.
+
+    Attributes
+    ----------
+    task_ : Task
+        The task as it was prepared for the data.
+    w_ : float64 array of shape (dim,)
+    n_iter_, result_, model_ :
+        As in MulticlassSVC.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        *,
+        C: float | None = None,
+        C_per_example: float | None = None,
+        eps: float | None = None,
+        rel_gap: float | None = None,
+        max_rounds: int | None = None,
+        max_seconds: float | None = None,
+        rescaling: str = "margin",
+        solver: str = "auto",
+        solver_options: Any = None,
+        cache_size: int | str = "auto",
+        executor: str = "auto",
+        n_workers: int | None = None,
+        n_shards: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        run_dir: Any = None,
+    ) -> None:
+        self.task = task
+        self.C = C
+        self.C_per_example = C_per_example
+        self.eps = eps
+        self.rel_gap = rel_gap
+        self.max_rounds = max_rounds
+        self.max_seconds = max_seconds
+        self.rescaling = rescaling
+        self.solver = solver
+        self.solver_options = solver_options
+        self.cache_size = cache_size
+        self.executor = executor
+        self.n_workers = n_workers
+        self.n_shards = n_shards
+        self.random_state = random_state
+        self.verbose = verbose
+        self.run_dir = run_dir
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> StructuralSVM:
+        """Train until the gap is certified.
+
+        Parameters
+        ----------
+        X : sequence of n inputs; for tasks of classes an array or sparse matrix of shape (n, d)
+        y : sequence of n outputs; for tasks of classes labels
+        sample_weight : array of shape (n,), optional
+            2 is the same as the example twice.
+        """
+        if not isinstance(self.task, Task):
+            raise ConfigError(f"task={self.task!r}: expected a Task")
+        if y is None:
+            raise DataError("StructuralSVM requires y to be passed, but the target y is None")
+        weight = checked_weight(sample_weight)
+        if isinstance(self.task, ClassTask):
+            X, y = checked_examples(self, X, y)
+            self._train(self.task, TableData(X, checked_labels(y)[1], weight))
+        else:
+            self._train(self.task, PairData(one_by_one(X), one_by_one(y), weight))
+        self.task_: Task = self.model_.task
+        self.w_: np.ndarray = self.model_.w
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The outputs of highest score, in this process: labels for classes, else a list.
+
+        model_.predict(X, executor=…) does the same in many processes or on a cluster.
+        """
+        check_is_fitted(self)
+        return predicted(bound(self.task_, self._data(X)), self.w_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The (weighted) share of examples whose prediction is exactly right: its loss is 0."""
+        check_is_fitted(self)
+        right = losses(bound(self.task_, self._data(X, y)), self.w_) == 0
+        return float(np.average(right, weights=checked_weight(sample_weight)))
+
+    def _data(self, X: Any, y: Any = None) -> TableData | PairData:
+        """Examples for prediction."""
+        if isinstance(self.task_, ClassTask):
+            labels = None if y is None else checked_labels(np.asarray(y))[1]
+            return TableData(checked_features(self, X), labels)
+        return PairData(one_by_one(X), None if y is None else one_by_one(y))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = isinstance(self.task, ClassTask)
+        return tags

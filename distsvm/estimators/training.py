@@ -1,0 +1,75 @@
+"""What all estimators share: from stored arguments to a training run, and what it leaves."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from distsvm.data import Dataset
+from distsvm.errors import ConfigError
+from distsvm.model import Model
+from distsvm.tasks.base import Task
+from distsvm.training.result import TrainResult
+from distsvm.training.trainer import train
+
+ARGUMENTS = (
+    "C", "C_per_example", "eps", "rel_gap", "max_rounds", "max_seconds", "rescaling", "solver",
+    "cache_size", "executor", "n_workers", "n_shards", "random_state", "verbose", "run_dir",
+)  # fmt: skip
+"""The arguments of an estimator that are fields of TrainConfig, under the same names."""
+
+
+class TrainedEstimator(BaseEstimator):
+    """An estimator that stores ARGUMENTS and solver_options, and trains with them."""
+
+    solver_options: Mapping[str, Any] | None
+    random_state: Any
+    run_dir: Any
+
+    def _train(self, task: Task, data: Dataset) -> None:
+        result = train(task, data, **self._config())
+        _warn_if_cut_short(result)
+        self.result_: TrainResult = result
+        self.model_: Model = result.model
+        self.n_iter_: int = result.n_rounds
+
+    def _config(self) -> dict[str, Any]:
+        """The stored arguments as TrainConfig takes them; it checks their values."""
+        more = {} if self.solver_options is None else self.solver_options
+        if not isinstance(more, Mapping):
+            raise ConfigError(
+                f"solver_options={more!r}: expected a dict of further fields of TrainConfig"
+            )
+        twice = sorted(set(more) & set(ARGUMENTS))
+        if twice:
+            raise ConfigError(f"solver_options names {twice[0]}, which is an argument of its own")
+        own = {name: getattr(self, name) for name in ARGUMENTS}
+        own["random_state"] = _seed(self.random_state)
+        own["run_dir"] = None if self.run_dir is None else str(self.run_dir)
+        return own | dict(more)
+
+
+def _seed(random_state: Any) -> int | None:
+    """scikit-learn's random_state as a seed; a generator gives its next number."""
+    if random_state is None:
+        return None
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _warn_if_cut_short(result: TrainResult) -> None:
+    if result.stop_reason in ("max_rounds", "max_seconds"):
+        warnings.warn(
+            f"stopped by {result.stop_reason} after {result.n_rounds} rounds with a gap of "
+            f"{result.gap:.3g} to the optimum; eps={result.eps:.3g} asks for a gap of at most "
+            f"C·eps = {result.C * result.eps:.3g}",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
