@@ -20,8 +20,8 @@ class Summary:
     weight : float
         Σ c_i of the examples' own weights (class weights come later).
     labels, counts : arrays of shape (k,), or None
-        The distinct labels in increasing order, and how many examples have each; None for
-        outputs that are not labels.
+        The distinct labels in increasing order, and how many examples have each, by weight
+        (Σ c_i); None for outputs that are not labels.
     least_column, n_columns : int
         The smallest column stored, and 1 + the largest, as the file counts them; 0, 0 without
         features.
@@ -47,7 +47,7 @@ class Summary:
             assert other.counts is not None
             counts = np.bincount(
                 place.ravel(), np.concatenate([self.counts, other.counts]), labels.size
-            ).astype(np.int64)
+            )
         largest = None
         if self.largest is not None and other.largest is not None:
             largest = np.zeros(max(self.n_columns, other.n_columns))

@@ -59,9 +59,14 @@ def summarise(shard: Shard, *, ranges: bool = True) -> Summary:
 
 
 def _labels(shard: Shard) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct labels, and the weight of each one's examples."""
     y = np.asarray(shard.y)
     try:
-        labels, counts = np.unique(y, return_counts=True)
+        if shard.weight is None:
+            labels, counts = np.unique(y, return_counts=True)
+        else:
+            labels, place = np.unique(y, return_inverse=True)
+            counts = np.bincount(place, shard.weight, labels.size)
     except TypeError as error:
         raise DataError(f"{shard.source}: labels of different kinds ({error})") from error
     if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
@@ -70,7 +75,7 @@ def _labels(shard: Shard) -> tuple[np.ndarray, np.ndarray]:
             f"{shard.source}: the label of example {shard.first + row} is {y[row]}, "
             "expected a finite number"
         )
-    return labels, counts.astype(np.int64)
+    return labels, counts.astype(np.float64)
 
 
 def _scan_dense(shard: Shard, x: DenseRows) -> np.ndarray:

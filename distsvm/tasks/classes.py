@@ -129,7 +129,7 @@ class ClassTask(Task):
             assert summary.counts is not None
             counts = np.zeros(classes.size)
             counts[np.searchsorted(classes, summary.labels)] = summary.counts
-            return summary.n_examples / (classes.size * np.maximum(counts, 1))
+            return summary.weight / (classes.size * np.where(counts > 0, counts, 1.0))
         weights = np.ones(classes.size)
         for label, weight in dict(self.class_weight).items():
             place = np.flatnonzero(classes == label)
