@@ -19,7 +19,10 @@ from distsvm.data.synthetic import make_sparse_multiclass
 from distsvm.data.writers import write_svmlight
 from distsvm.errors import ConfigError, DataError
 
-no_function_check = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+# Without deadlines: the first call may compile.
+no_function_check = settings(
+    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def load(path, n_shards=1, **options):
@@ -107,13 +110,13 @@ def test_widening_in_a_later_block_keeps_earlier_columns(path, monkeypatch):
     assert shard.x.columns.tolist() == [5, 6, 3000000000, 7]
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_every_float_survives_writing_and_parsing(value):
     assert_parsed(repr(value))
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(
     st.text("0123456789", min_size=1, max_size=22),
     st.text("0123456789", max_size=22),
@@ -124,6 +127,7 @@ def test_every_decimal_is_rounded_correctly(whole, fraction, e, exponent):
     assert_parsed(f"{whole}.{fraction}" + (f"{e}{exponent}" if e else ""))
 
 
+@settings(deadline=None)
 @given(st.integers(2**53, 2**59), st.integers(-22, 22))
 def test_decimals_near_a_tie_are_rounded_correctly(odd, power):
     # Half-way between two floats, and a little beside it.
@@ -385,7 +389,7 @@ def test_line_numbers_count_in_the_whole_file(tmp_path, bad, n_shards, block):
 def test_values_beyond_float32_are_refused_when_it_is_asked_for(path):
     for text in (b"1 1:3.5e38\n", b"1 1:" + b"9" * 39 + b"\n"):
         read(path, text)
-        with pytest.raises(DataError, match="line 1: found '1:.*', expected .* a finite number"):
+        with pytest.raises(DataError, match=r"line 1: found '1:.*', expected .* a finite number"):
             read(path, text, dtype=np.float32)
 
 

@@ -109,7 +109,7 @@ class ParquetData:
                     group = Group(path, number, first, first, first + n_rows)
                     if n_rows and layout.form == LISTS and layout.width is None:
                         layout = replace(layout, width=group.width(table, layout.features[0]))
-                    groups.append(group)
+                    groups += [group] if n_rows else []
                     first += n_rows
         assert layout is not None
         return layout, groups
