@@ -18,7 +18,7 @@ class Decision(Enum):
 
 @dataclass(frozen=True)
 class Loss:
-    """A worker process that died: which, for the how-manieth time in this run, and why."""
+    """A worker process that died: which, how often it has died in this run, and why."""
 
     worker: int
     shards: tuple[int, ...]
@@ -28,7 +28,11 @@ class Loss:
 
 @dataclass(frozen=True)
 class FailurePolicy:
-    """Builds a lost worker again until `max_failures` workers were lost in one run."""
+    """Builds a worker again until it was lost more than `max_failures` times in one run.
+
+    Each worker is counted by itself: a node that dies takes all of its workers at once, while a
+    shard that kills its process, for want of memory say, kills the same worker every time.
+    """
 
     max_failures: int = 3
 

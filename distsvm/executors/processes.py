@@ -38,7 +38,7 @@ class ProcessesExecutor(RemoteExecutor):
     Parameters
     ----------
     n_workers : processes, if there are as many shards
-    max_failures : how many lost workers are built again before WorkerLost is raised
+    max_failures : how often a worker may be lost and built again before WorkerLost is raised
     """
 
     name = "processes"

@@ -37,7 +37,7 @@ class RayExecutor(RemoteExecutor):
         process already has is used in any case
     resources_per_worker : what one actor needs, {"CPU": 1} unless given
     placement_timeout_s : how long to wait for the next actor to be placed
-    max_failures : how many lost workers are built again before WorkerLost is raised
+    max_failures : how often a worker may be lost and built again before WorkerLost is raised
     """
 
     name = "ray"

@@ -27,6 +27,7 @@ class _Worker:
     build: Request | None = None
     prepared: list[Request] = field(default_factory=list)
     busy_s: float = 0.0
+    n_losses: int = 0
     n_restarts: int = 0
 
 
@@ -55,7 +56,6 @@ class RemoteExecutor(Executor):
         self._workers: list[_Worker] = []
         self._host_of: list[int] = []
         self._jobs: dict[int, _Job] = {}
-        self._n_losses = 0
 
     def start(
         self, builders: Sequence[Callable[[], Any]], costs: Sequence[float] | None = None
@@ -128,7 +128,7 @@ class RemoteExecutor(Executor):
 
     def close(self) -> None:
         self._transport.close()
-        self._workers, self._host_of, self._jobs, self._n_losses = [], [], {}, 0
+        self._workers, self._host_of, self._jobs = [], [], {}
 
     def _launch(self, n_workers: int) -> None:
         missing = range(len(self._workers), n_workers)
@@ -207,15 +207,15 @@ class RemoteExecutor(Executor):
     def _rebuild(self, lost: Mapping[int, str]) -> None:
         """Start lost workers again and have them do all over what led to their present job."""
         for number, reason in lost.items():
-            shards = self._workers[number].shards
-            self._n_losses += 1
-            loss = Loss(number, shards, self._n_losses, reason)
+            worker = self._workers[number]
+            worker.n_losses += 1
+            shards, n_losses = worker.shards, worker.n_losses
+            loss = Loss(number, shards, n_losses, reason)
             if self._policy.decide(loss) is Decision.GIVE_UP:
                 del self._jobs[number]
                 raise WorkerLost(
-                    f"worker {number} (shards {_span(shards)}) was lost: {reason}. That makes "
-                    f"{self._n_losses} in this run; max_failures allows "
-                    f"{self._policy.max_failures}"
+                    f"worker {number} (shards {_span(shards)}) was lost {n_losses} times in "
+                    f"this run, and max_failures is {self._policy.max_failures}; last: {reason}"
                 )
             logger.warning(
                 "worker %d (shards %s) was lost: %s; building it again",

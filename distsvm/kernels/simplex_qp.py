@@ -14,20 +14,12 @@ from __future__ import annotations
 import numpy as np
 
 from distsvm.kernels.options import kernel
-from distsvm.kernels.simplex_gap import (
-    EPS,
-    block_slack,
-    certify,
-    exact_gradient,
-    gap_at,
-    make_feasible,
-    value_at,
-)
+from distsvm.kernels.simplex_gap import EPS, block_slack, exact_gradient, gap_at, make_feasible
 
 # A pivot below this part of its diagonal is rounding: the variable depends on the free ones.
 DEPENDENT = 64 * EPS
 # Evaluations in a row that may pass without halving the gap before it counts as rounding's floor.
-PATIENCE = 4
+PATIENCE = 10
 
 OUT, REFERENCE, WAITING = -1, -2, -3  # where a variable is; else its place in the factor
 
@@ -107,56 +99,82 @@ def _move(gram, x, gradient, direction, longest):
     """Go along the direction, by at most `longest`, to the first bound; the variable met, or −1."""
     m = gram.shape[0]
     t = longest
-    blocker = -1
+    met = -1
     for v in range(x.size):
         if direction[v] < 0.0 and x[v] <= -t * direction[v]:
             t = x[v] / -direction[v]
-            blocker = v
+            met = v
     for v in range(x.size):
         step = t * direction[v]
         if step != 0.0:
             x[v] = max(0.0, x[v] + step)
             if v < m:
-                row = gram[v]
-                for j in range(m):
-                    gradient[j] -= step * row[j]
-    if blocker >= 0:
-        x[blocker] = 0.0
-    return blocker
+                _add(gradient, -step, gram[v])
+    if met >= 0:
+        x[met] = 0.0
+    return met
 
 
 @kernel
-def _choose_references(x, owner, reference):
-    """The largest variable of each block."""
+def _add(out, factor, row):
+    """out += factor·row, over the length of the row."""
+    for j in range(row.size):
+        out[j] += factor * row[j]
+
+
+@kernel
+def _rebuild(x, owner, reference, where, waiting, last):
+    """Choose references anew and let all others > 0 wait for an empty factor; `last` comes last."""
     reference[:] = -1
     for v in range(x.size - 1, -1, -1):
-        k = owner[v]
-        if reference[k] < 0 or x[v] > x[reference[k]]:
-            reference[k] = v
-
-
-@kernel
-def _wait(x, reference, where, waiting, last):
-    """Empty the factor; all variables > 0 but the references wait, `last` to be taken last."""
-    n_waiting = 0
-    for v in range(x.size):
         where[v] = OUT
-    where[reference] = REFERENCE
+        if reference[owner[v]] < 0 or x[v] > x[reference[owner[v]]]:
+            reference[owner[v]] = v
+    for v in reference:
+        where[v] = REFERENCE
+    n_waiting = 0
     if last >= 0 and where[last] == OUT:
-        waiting[0] = last
-        where[last] = WAITING
-        n_waiting = 1
+        n_waiting = _push(last, where, waiting, n_waiting)
     for v in range(x.size):
         if x[v] > 0.0 and where[v] == OUT:
-            waiting[n_waiting] = v
-            where[v] = WAITING
-            n_waiting += 1
+            n_waiting = _push(v, where, waiting, n_waiting)
     return n_waiting
 
 
 @kernel
+def _push(v, where, waiting, n_waiting):
+    where[v] = WAITING
+    waiting[n_waiting] = v
+    return n_waiting + 1
+
+
+@kernel
+def _settle(x, block, limit, reference):
+    """What rounding took from or gave to a block's sum goes to its slack, or to its reference."""
+    m = block.size
+    rest = block_slack(x[:m], block, limit)
+    for k in range(limit.size):
+        if x[m + k] > 0.0:
+            x[m + k] = max(rest[k], 0.0)
+        elif reference[k] < m:
+            x[reference[k]] += rest[k]
+    make_feasible(x[:m], block, limit)
+
+
+@kernel
+def _rough_size(gram, b, alpha, size):
+    """size ≥ |b| + |G|α by Cauchy and Schwarz, without a pass over G."""
+    total = 0.0
+    for j in range(b.size):
+        size[j] = np.sqrt(max(gram[j, j], 0.0))
+        total += size[j] * alpha[j]
+    for j in range(b.size):
+        size[j] = abs(b[j]) + size[j] * total
+
+
+@kernel
 def _most_violated(gradient, owner, limit, reference, where, noise):
-    """The variable outside that can lower the gap most, or −1 if all violations are noise."""
+    """The variable outside that weighs most in the gap, or −1 if all violations are noise."""
     chosen = -1
     most = 0.0
     for v in range(owner.size):
@@ -171,7 +189,7 @@ def _most_violated(gradient, owner, limit, reference, where, noise):
 
 @kernel
 def maximise(gram, b, block, limit, start, tol):
-    """α with gap ≤ tol or the best that float64 holds, its value and gap, and the steps taken.
+    """A feasible α with gap ≤ tol, or the best that float64 can hold, and the steps it took.
 
     A step puts a waiting variable into the factor, or goes to the maximum over the free variables
     or to the first bound on the way, or lets in the variable outside that is violated most. D rises
@@ -179,50 +197,77 @@ def maximise(gram, b, block, limit, start, tol):
     """
     m = b.size
     n = m + limit.size
-    owner = np.append(block, np.arange(limit.size))
+    owner = np.empty(n, np.int64)
+    owner[:m] = block
+    owner[m:] = np.arange(limit.size)
     x = np.zeros(n)
     alpha = x[:m]
-    slack = x[m:]
     alpha[:] = start
     make_feasible(alpha, block, limit)
-    slack[:] = block_slack(alpha, block, limit)
-
+    x[m:] = block_slack(alpha, block, limit)
     gradient = np.zeros(n)
-    low = np.zeros(m)
-    size = np.empty(m)
+    low = np.zeros(m)  # ∇ = gradient + low once sums are exact
     gradient[:m] = b
-    for i in range(m):
-        if alpha[i] != 0.0:
-            row = gram[i]
-            for j in range(m):
-                gradient[j] -= alpha[i] * row[j]
-    best_alpha = alpha.copy()
-    best_value = 0.0
-    best = np.inf
-    if gap_at(alpha, block, limit, gradient, low) <= tol:
-        best_value, best = certify(gram, b, block, limit, alpha)
-        if best <= tol:
-            return best_alpha, best_value, best, 0
+    for j in range(m):
+        if alpha[j] > 0.0:
+            _add(gradient, -alpha[j], gram[j])
 
     reference = np.empty(limit.size, np.int64)
     where = np.empty(n, np.int64)
-    order = np.empty(n, np.int64)
     waiting = np.empty(n, np.int64)
+    order = np.empty(n, np.int64)
     U = np.empty((n, n))
     solution = np.empty(n)
     direction = np.empty(n)
-    noise = np.zeros(limit.size)
-    _choose_references(x, owner, reference)
+    size = np.empty(m)
+    noise = np.empty(limit.size)
     n_free = 0
-    n_waiting = _wait(x, reference, where, waiting, -1)
-    centred = False
+    n_waiting = _rebuild(x, owner, reference, where, waiting, -1)
+    look = True
     exact = False
+    best = np.inf
+    best_alpha = alpha.copy()
     stalls = 0
     n_iter = 0
 
     while n_iter < 200 + 40 * n:
         n_iter += 1
+        if look:
+            if exact:
+                _settle(x, block, limit, reference)
+                exact_gradient(gram, b, alpha, gradient, low, size)
+            else:
+                _rough_size(gram, b, alpha, size)
+            gap = gap_at(alpha, block, limit, gradient, low)
+            if not exact and gap <= tol:
+                exact = True
+                continue
+            noise[:] = 0.0
+            for j in range(m):
+                noise[block[j]] = max(noise[block[j]], 4 * EPS * size[j])
+            if exact:
+                stalls = 0 if gap < 0.5 * best else stalls + 1
+                if gap < best:
+                    best = gap
+                    best_alpha[:] = alpha
+                if best <= tol or stalls > PATIENCE:
+                    break
+                # Aim a hair below zero: where a limit does not bind, ξ is then 0, not rounding.
+                gradient[m:] = -noise
+            chosen = _most_violated(gradient, owner, limit, reference, where, noise)
+            if chosen >= 0:
+                n_waiting = _push(chosen, where, waiting, n_waiting)
+                k = owner[chosen]
+                if gradient[chosen] - gradient[reference[k]] > 16 * noise[k]:
+                    exact = False
+                    stalls = 0
+            elif n_iter > 1:
+                exact = True
+            look = False
+            continue
+
         p = -1
+        longest = 1.0
         if n_waiting > 0:
             p = waiting[n_waiting - 1]
             diagonal = _column(gram, owner, reference, order, n_free, p, solution)
@@ -237,61 +282,17 @@ def maximise(gram, b, block, limit, start, tol):
                 where[p] = n_free
                 n_free += 1
                 n_waiting -= 1
-                centred = False
                 continue
-            # D is linear along the dependence: go uphill until some variable is 0.
+            # D is linear along the dependence: follow it uphill until some variable is 0.
             solution[:n_free] *= -1
             longest = np.inf
-        elif not centred:
-            for i in range(n_free):
-                solution[i] = gradient[order[i]] - gradient[reference[owner[order[i]]]]
-            _solve_lower(U, n_free, solution)
-            longest = 1.0
         else:
-            if exact:
-                # x of references takes what rounding left, so that each block's sum stays true
-                rest = block_slack(alpha, block, limit)
-                for k in range(limit.size):
-                    if slack[k] > 0.0:
-                        slack[k] = max(rest[k], 0.0)
-                    elif reference[k] < m:
-                        x[reference[k]] += rest[k]
-                make_feasible(alpha, block, limit)
-                exact_gradient(gram, b, alpha, gradient[:m], low, size)
-                gap = gap_at(alpha, block, limit, gradient, low)
-                stalls = 0 if gap < 0.5 * best else stalls + 1
-                if gap < best:
-                    best = gap
-                    best_value = value_at(b, alpha, gradient, low)
-                    best_alpha[:] = alpha
-                if best <= tol or stalls > PATIENCE:
-                    break
-                noise[:] = 0.0
-                for j in range(m):
-                    noise[block[j]] = max(noise[block[j]], 4 * EPS * size[j])
-                # A hair below zero: where a limit does not bind, ξ is then 0 and not rounding.
-                gradient[m:] = -noise
-            else:
-                gap = gap_at(alpha, block, limit, gradient, low)
-                reach = 0.0
-                for j in range(m):
-                    reach += np.sqrt(gram[j, j]) * alpha[j]
-                noise[:] = 0.0
-                for j in range(m):
-                    most = 4 * EPS * (abs(b[j]) + np.sqrt(gram[j, j]) * reach)
-                    noise[block[j]] = max(noise[block[j]], most)
-            chosen = _most_violated(gradient, owner, limit, reference, where, noise)
-            if not exact and (gap <= tol or chosen < 0):
-                exact = True
-            elif chosen < 0:
-                centred = False
-            else:
-                waiting[n_waiting] = chosen
-                where[chosen] = WAITING
-                n_waiting += 1
-            continue
-
+            for i in range(n_free):
+                v = order[i]
+                solution[i] = gradient[v] - gradient[reference[owner[v]]]
+            _solve_lower(U, n_free, solution)
         _solve_upper(U, n_free, solution)
+
         direction[:] = 0.0
         for i in range(n_free):
             direction[order[i]] += solution[i]
@@ -299,32 +300,27 @@ def maximise(gram, b, block, limit, start, tol):
         if p >= 0:
             direction[p] += 1.0
             direction[reference[owner[p]]] -= 1.0
-            slope = 0.0
-            for v in range(n):
-                slope += direction[v] * gradient[v]
-            if slope < 0.0:
+            if np.sum(direction * gradient) < 0.0:
                 direction *= -1
-        out = _move(gram, x, gradient, direction, longest)
-        centred = out < 0
-        if out < 0:
+        met = _move(gram, x, gradient, direction, longest)
+        if met < 0:
+            look = True
             continue
-        if out == p:
-            n_waiting -= 1
+        if met == p:
             where[p] = OUT
-        elif where[out] == REFERENCE:
-            _choose_references(x, owner, reference)
-            n_waiting = _wait(x, reference, where, waiting, p)
+            n_waiting -= 1
+        elif where[met] == REFERENCE:
+            n_waiting = _rebuild(x, owner, reference, where, waiting, p)
             n_free = 0
         else:
-            q = where[out]
+            q = where[met]
+            where[met] = OUT
             _delete(U, n_free, q)
             n_free -= 1
             for i in range(q, n_free):
                 order[i] = order[i + 1]
                 where[order[i]] = i
-            where[out] = OUT
     if best == np.inf:
         make_feasible(alpha, block, limit)
         best_alpha[:] = alpha
-        best_value, best = certify(gram, b, block, limit, alpha)
-    return best_alpha, best_value, best, n_iter
+    return best_alpha, n_iter

@@ -154,10 +154,18 @@ def test_two_workers_lost_in_one_call_are_built_again_together():
 
 def test_too_many_losses_raise_worker_lost_with_worker_shards_and_reason():
     executor, _ = started((1, 2), (1, 4), max_failures=1)
-    with pytest.raises(WorkerLost, match=r"worker 1 \(shards 2–3\).*death 4.*max_failures.* 1"):
+    with pytest.raises(
+        WorkerLost, match=r"worker 1 \(shards 2–3\).* 2 times.*max_failures is 1.*death 4"
+    ):
         executor.run("number")
     with pytest.raises(WorkerLost):  # and it stays so, rather than hang
         executor.run("number")
+
+
+def test_losing_many_workers_once_is_not_losing_one_too_often():
+    executor, _ = started(*((i, 2) for i in range(5)), max_failures=1, n_shards=6, n_workers=6)
+    assert executor.run("number") == list(range(6))
+    assert restarts(executor) == [1, 1, 1, 1, 1, 0]
 
 
 def test_nothing_is_built_again_when_no_failure_is_allowed():

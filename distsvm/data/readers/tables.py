@@ -42,8 +42,8 @@ def opened_table(path: str) -> Iterator[Table]:
             f"{path}: neither a Parquet nor an Arrow file (IPC file format, Feather version 2)"
         )
     try:
-        # Closed at the end: an open file of a folder in use cannot be removed everywhere.
-        with arrow.memory_map(path) as source:
+        # Not mapped into memory: a file that shrinks meanwhile would kill the process.
+        with arrow.OSFile(path) as source:
             yield _ParquetTable(source) if magic[:4] == b"PAR1" else _ArrowTable(source)
     except (arrow.ArrowInvalid, arrow.ArrowNotImplementedError, OSError) as error:
         raise DataError(f"{path}: cannot be read ({error})") from error

@@ -1,0 +1,128 @@
+"""`distsvm demo`: a real training run on data that is on every machine."""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+
+from distsvm.cli import exits
+from distsvm.cli.digits import drawn
+from distsvm.cli.formatting import pairs, seconds, value
+from distsvm.cli.options import WHERE, add_place, given_config
+from distsvm.cli.output import Output
+from distsvm.cli.session import watched
+from distsvm.cli.summary import finish
+from distsvm.model import Model
+from distsvm.tasks.classes import MulticlassTask
+from distsvm.training.trainer import train
+
+SEED = 0
+TEST_SHARE = 0.25
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--keep", metavar="DIR", help="a new folder to keep the run and its model in"
+    )
+    add_place(parser)
+
+
+def run(args: argparse.Namespace, output: Output) -> int:
+    X, y, X_test, y_test = load()
+    output.say(
+        f"scikit-learn's digits: {len(y)} images of 8×8 pixels to train on, {len(y_test)} to test",
+        "",
+    )
+    config = given_config(args, WHERE) | ({} if args.keep is None else {"run_dir": args.keep})
+    result = watched(
+        output,
+        "distsvm demo",
+        lambda callbacks: train(MulticlassTask(), X, y, callbacks=callbacks, **config),
+    )
+    checked = primal_in_numpy(result.model, X, y, result.C)
+    accuracy = float((result.model.predict(X_test) == y_test).mean())
+    peer, peer_s = linear_svc(X, y, X_test, y_test)
+    model = None if args.keep is None else f"{args.keep}/model"
+    code = finish(output, result, model=model, run_dir=args.keep, resumable=False)
+    agrees = abs(checked - result.primal) <= 1e-9 * abs(checked)
+    output.record(
+        "check",
+        {"primal": checked, "agrees": agrees, "test_accuracy": accuracy, "linear_svc": peer},
+    )
+    style = output.style
+    mark = style.good("agrees") if agrees else style.bad("DIFFERS")
+    output.say(
+        "",
+        *pairs(
+            [
+                ("check      ", f"½‖w‖² + C·R(w) anew in NumPy: {value(checked)}, {mark}"),
+                ("test", f"accuracy {style.bold(f'{accuracy:.4f}')} in "
+                         f"{seconds(result.seconds['total'])}"),
+                ("LinearSVC", f"accuracy {peer:.4f} in {seconds(peer_s)} (scikit-learn's default, "
+                              "same split)"),
+            ],
+            style,
+        ),
+        "",
+        *pictures(result.model, X_test, y_test, output),
+    )  # fmt: skip
+    if args.keep is not None:
+        output.say("", f"Go on with: distsvm inspect {args.keep}, distsvm report {args.keep}")
+    if not agrees:
+        output.error("the primal value of the run is not the one that NumPy finds")
+        return exits.UNEXPECTED
+    return code
+
+
+def load() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Images and labels for training, then for the test; a seeded quarter is for the test."""
+    # The one place outside the estimators that needs scikit-learn: for its bundled data and as
+    # the peer to compare with. Imported here, so that no other verb waits for it.
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(SEED).permutation(len(y))
+    n_test = round(TEST_SHARE * len(y))
+    test, rest = order[:n_test], order[n_test:]
+    return X[rest], y[rest], X[test], y[test]
+
+
+def primal_in_numpy(model: Model, X: np.ndarray, y: np.ndarray, C: float) -> float:
+    """½‖w‖² + C·mean_i max_ŷ ([y ≠ ŷ] + ⟨w_ŷ − w_y, x⟩), from the model's w and nothing else."""
+    k = len(np.unique(y))
+    W = model.w.reshape(X.shape[1] + 1, k)
+    scores = np.column_stack([X, np.ones(len(X))]) @ W
+    augmented = scores + 1.0
+    rows = np.arange(len(y))
+    augmented[rows, y] -= 1.0
+    hinge = augmented.max(axis=1) - scores[rows, y]
+    return float(0.5 * np.sum(W * W) + C * hinge.mean())
+
+
+def linear_svc(X: Any, y: Any, X_test: Any, y_test: Any) -> tuple[float, float]:
+    """The test accuracy of scikit-learn's default, and its seconds."""
+    from sklearn.svm import LinearSVC
+
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its default stops short of convergence here
+        peer = LinearSVC(random_state=SEED).fit(X, y)
+    elapsed_s = time.perf_counter() - started
+    return float((peer.predict(X_test) == y_test).mean()), elapsed_s
+
+
+def pictures(model: Model, X: np.ndarray, y: np.ndarray, output: Output) -> list[str]:
+    """A few digits of the test with their predictions, one of the mistakes last."""
+    predicted = model.predict(X)
+    n = max(1, (output.width - 2) // 18)
+    wrong = np.flatnonzero(predicted != y)[:1]
+    right = [int(np.flatnonzero((predicted == y) & (y == label))[0]) for label in (0, 3, 4, 8, 9)]
+    chosen = [*right[: n - len(wrong)], *wrong.tolist()]
+    captions = [
+        f"{predicted[i]}" + ("" if predicted[i] == y[i] else f" (truly {y[i]})") for i in chosen
+    ]
+    return drawn(X[chosen].reshape(-1, 8, 8) / 16.0, captions, output)

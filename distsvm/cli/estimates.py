@@ -1,0 +1,59 @@
+"""How far a run has come on the way to its wished gap, and how long it may still take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+LEAST_POINTS = 5
+MOST_POINTS = 40
+LONGEST_S = 30 * 86400.0
+
+
+def time_left(points: Sequence[tuple[float, float]], target: float) -> float | None:
+    """Seconds until the gap is `target`, by a straight line through log gap over recent rounds.
+
+    Parameters
+    ----------
+    points : sequence of (seconds, gap)
+        Of the fresh rounds so far, in order. The later half counts, of 5 to 40 rounds.
+    target : float
+        The wished gap.
+
+    Returns
+    -------
+    float or None
+        None while nobody can know: too few rounds, a gap that does not fall, no target above 0.
+    """
+    usable = [(s, math.log(gap)) for s, gap in points if 0 < gap < math.inf]
+    if target <= 0 or len(usable) < LEAST_POINTS:
+        return None
+    recent = usable[-min(MOST_POINTS, max(LEAST_POINTS, len(usable) // 2)) :]
+    slope = _slope(recent)
+    if slope is None or slope >= 0:
+        return None
+    # From the last gap, not from the line's end: what was reached is certain.
+    left = (math.log(target) - recent[-1][1]) / slope
+    return max(0.0, left) if left < LONGEST_S else None
+
+
+def _slope(points: Sequence[tuple[float, float]]) -> float | None:
+    """Of the least-squares line."""
+    n = len(points)
+    mean_x = sum(x for x, _ in points) / n
+    mean_y = sum(y for _, y in points) / n
+    spread = sum((x - mean_x) ** 2 for x, _ in points)
+    if spread <= 0:
+        return None
+    return sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
+
+
+def way_done(first: float, gap: float, target: float) -> float | None:
+    """The part, on a log scale, of the way from the first gap to the wished one; 0 to 1."""
+    if not (0 < target < math.inf and 0 < first < math.inf):
+        return None
+    if gap <= target:
+        return 1.0
+    if first <= gap:
+        return 0.0
+    return math.log(first / gap) / math.log(first / target)

@@ -1,0 +1,124 @@
+"""`distsvm evaluate`."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from distsvm.cli import exits
+from distsvm.cli.data_options import add_data, labelled_data
+from distsvm.cli.formatting import count, counted, pairs, small, table
+from distsvm.cli.options import WHERE, add_place, given_config
+from distsvm.cli.output import Output
+from distsvm.cli.streaming import over_shards
+from distsvm.errors import DataError
+from distsvm.messages import Score
+from distsvm.model import load_model
+from distsvm.tasks.classes import ClassTask
+from distsvm.workers.shard_worker import ShardWorker
+
+MOST_CLASSES = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How many examples of each class were predicted as each class, and their score."""
+
+    score: Score
+    confusion: np.ndarray
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.score + other.score, self.confusion + other.confusion)
+
+    def by_class(self) -> list[dict[str, float]]:
+        """Precision, recall, F1 and number of examples; 0 where there is nothing to divide by."""
+        hits = np.diag(self.confusion).astype(float)
+        predicted, true = self.confusion.sum(axis=0), self.confusion.sum(axis=1)
+        found = []
+        for h, p, t in zip(hits.tolist(), predicted.tolist(), true.tolist(), strict=True):
+            precision, recall = h / p if p else 0.0, h / t if t else 0.0
+            both = precision + recall
+            f1 = 2 * precision * recall / both if both else 0.0
+            found.append({"precision": precision, "recall": recall, "f1": f1, "n_examples": t})
+        return found
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", required=True, metavar="DIR", help="folder of the model")
+    add_data(parser)
+    add_place(parser)
+
+
+def run(args: argparse.Namespace, output: Output) -> int:
+    model = load_model(args.model)
+    place = given_config(args, WHERE)
+    classes = isinstance(model.task, ClassTask)
+    shards = over_shards(
+        _counted if classes else _scored, model, labelled_data(args), place, output
+    )
+    total = reduce(add, shards)
+    score: Score = total.score if classes else total
+    facts: dict[str, Any] = {
+        "n_examples": score.n_examples,
+        "accuracy": score.accuracy,
+        "mean_loss": score.mean_loss,
+    }
+    if classes:
+        # Not score.accuracy: a cost matrix may forgive some mistakes.
+        facts["accuracy"] = float(np.trace(total.confusion) / score.n_examples)
+        facts["classes"] = labels = model.task.labels.tolist()  # type: ignore[attr-defined]
+        facts["by_class"] = rows = total.by_class()
+        facts["macro_f1"] = float(np.mean([row["f1"] for row in rows]))
+        facts["confusion"] = total.confusion
+    output.record("result", facts)
+    output.show(*pairs(_overall(facts), output.style))
+    if classes:
+        output.show("", *_class_lines([str(label) for label in labels], total, output))
+    return exits.DONE
+
+
+def _scored(worker: ShardWorker, w: np.ndarray) -> Score:
+    return worker.evaluate(w)
+
+
+def _counted(worker: ShardWorker, w: np.ndarray) -> Counts:
+    oracle: Any = worker.oracle
+    if oracle.truth is None:
+        raise DataError("the data has no labels")
+    predicted = oracle.decode(oracle.view(w), np.arange(oracle.n))
+    k = oracle.task.labels.size
+    cells = np.bincount(oracle.truth.astype(np.int64) * k + predicted, minlength=k * k)
+    return Counts(worker.evaluate(w), cells.reshape(k, k))
+
+
+def _overall(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = [
+        ("accuracy", f"{facts['accuracy']:.4f}"),
+        ("mean loss", small(facts["mean_loss"])),
+        ("data", counted(facts["n_examples"], "example")),
+    ]
+    if "macro_f1" in facts:
+        rows.insert(1, ("macro F1", f"{facts['macro_f1']:.4f}"))
+    return rows
+
+
+def _class_lines(labels: list[str], counts: Counts, output: Output) -> list[str]:
+    rows = [
+        [label, *(f"{row[name]:.4f}" for name in ("precision", "recall", "f1")),
+         count(int(row["n_examples"]))]
+        for label, row in zip(labels, counts.by_class(), strict=True)
+    ]  # fmt: skip
+    lines = table(["class", "precision", "recall", "F1", "examples"], rows, output.style)
+    if len(labels) > MOST_CLASSES:
+        return lines
+    cells = [
+        [label, *(str(n) if n else "·" for n in row)]
+        for label, row in zip(labels, counts.confusion.tolist(), strict=True)
+    ]
+    head = table(["true \\ predicted", *labels], cells, output.style)
+    return [*lines, "", *head]

@@ -1,0 +1,64 @@
+"""Exit codes: what they mean, and which error or end of a run has which."""
+
+from __future__ import annotations
+
+from distsvm.errors import (
+    CheckpointError,
+    ConfigError,
+    DataError,
+    DistSVMError,
+    ModelError,
+    TaskError,
+    WorkerLost,
+)
+
+DONE = 0
+UNEXPECTED = 1
+USAGE = 2
+BAD_DATA = 3
+TASK_FAILED = 4
+WORKERS_LOST = 5
+UNUSABLE = 6
+STOPPED_EARLY = 7
+INTERRUPTED = 130
+
+MEANINGS = {
+    DONE: "done; a training run reached the wished gap",
+    UNEXPECTED: "unexpected error",
+    USAGE: "bad usage or configuration",
+    BAD_DATA: "the data cannot be used",
+    TASK_FAILED: "the task's own code failed",
+    WORKERS_LOST: "workers were lost or could not be placed",
+    UNUSABLE: "a model, checkpoint or run folder cannot be used",
+    STOPPED_EARLY: "a training run ended before the wished gap (its model is written)",
+    INTERRUPTED: "interrupted by Ctrl-C",
+}
+
+EPILOG = "exit codes:\n" + "\n".join(f"  {code:>3}  {text}" for code, text in MEANINGS.items())
+
+_ERRORS: tuple[tuple[type[DistSVMError], int], ...] = (
+    (ConfigError, USAGE),
+    (DataError, BAD_DATA),
+    (TaskError, TASK_FAILED),
+    (WorkerLost, WORKERS_LOST),
+    (CheckpointError, UNUSABLE),
+    (ModelError, UNUSABLE),
+)
+
+
+def code_of_error(error: BaseException) -> int:
+    """The exit code for an error."""
+    return next((code for kind, code in _ERRORS if isinstance(error, kind)), UNEXPECTED)
+
+
+def code_of_end(stop_reason: str, eps: float) -> int:
+    """The exit code for the end of a training run.
+
+    An end by "precision" is what was asked for with eps = 0 (as close as rounding allows), and
+    short of the wish otherwise.
+    """
+    if stop_reason == "interrupted":
+        return INTERRUPTED
+    if stop_reason in ("max_rounds", "max_seconds") or (stop_reason == "precision" and eps > 0):
+        return STOPPED_EARLY
+    return DONE

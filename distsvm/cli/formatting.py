@@ -1,0 +1,117 @@
+"""Numbers, times and tables as text for people."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+class Style:
+    """Colours and weights of text; plain where they are off."""
+
+    def __init__(self, on: bool) -> None:
+        self.on = on
+
+    def dim(self, text: str) -> str:
+        return self._with("2", text)
+
+    def bold(self, text: str) -> str:
+        return self._with("1", text)
+
+    def good(self, text: str) -> str:
+        return self._with("32", text)
+
+    def bad(self, text: str) -> str:
+        return self._with("31", text)
+
+    def accent(self, text: str) -> str:
+        return self._with("36", text)
+
+    def _with(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.on and text else text
+
+
+PLAIN = Style(False)
+
+
+def visible(text: str) -> int:
+    """How many columns a text takes, escapes not counted."""
+    return len(ESCAPES.sub("", text))
+
+
+def clipped(text: str, width: int) -> str:
+    """The text in at most `width` columns; escapes are dropped where it has to be cut."""
+    if visible(text) <= width:
+        return text
+    return ESCAPES.sub("", text)[: max(0, width - 1)] + "…"
+
+
+def count(n: int) -> str:
+    """A count with thousands apart."""
+    return f"{n:,}"
+
+
+def counted(n: int, noun: str) -> str:
+    """ "1 round", "2 rounds"."""
+    return f"{count(n)} {noun}{'' if n == 1 else 's'}"
+
+
+def value(x: float) -> str:
+    """A value with seven digits."""
+    return f"{x:.7g}" if math.isfinite(x) else "?"
+
+
+def small(x: float) -> str:
+    """A small value, such as a gap, with three digits."""
+    return f"{x:.3g}" if math.isfinite(x) else "?"
+
+
+def share(part: float, whole: float) -> str:
+    """A part in per cent of the whole."""
+    return f"{100 * part / whole:.0f} %" if whole > 0 else "–"
+
+
+def seconds(s: float) -> str:
+    """A duration: 3.21 s, 41 s, 3:07, 1:02:07."""
+    if s < 9.995:
+        return f"{s:.2f} s"
+    if s < 59.5:
+        return f"{s:.0f} s"
+    minutes, rest = divmod(round(s), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def size(n_bytes: int) -> str:
+    """A number of bytes with a binary unit."""
+    amount, unit = float(n_bytes), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if amount < 1024:
+            break
+        amount, unit = amount / 1024, larger
+    return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+
+
+def pairs(rows: Sequence[tuple[str, str]], style: Style = PLAIN) -> list[str]:
+    """Lines of names and values, the values one below the other; a row ("", "") is a blank line."""
+    width = max((len(name) for name, _ in rows), default=0)
+    lines = []
+    for name, text in rows:
+        line = f"  {style.dim(name.ljust(width))}  {text}"
+        lines.append(line.rstrip() if name or text else "")
+    return lines
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], style: Style = PLAIN) -> list[str]:
+    """A table whose first column is set left, the others right."""
+    widths = [max(len(row[j]) for row in (head, *rows)) for j in range(len(head))]
+
+    def line(cells: Sequence[str]) -> str:
+        first = cells[0].ljust(widths[0])
+        rest = [cell.rjust(w) for cell, w in zip(cells[1:], widths[1:], strict=True)]
+        return "  " + "  ".join([first, *rest])
+
+    return [style.dim(line(head)), *(line(row) for row in rows)]

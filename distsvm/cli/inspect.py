@@ -1,0 +1,247 @@
+"""`distsvm inspect`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from distsvm.cli import exits
+from distsvm.cli.formatting import count, counted, pairs, seconds, size, small, value
+from distsvm.cli.output import Output
+from distsvm.cli.readers import whole
+from distsvm.cli.summary import CERTIFICATES, REASONS
+from distsvm.cli.top_features import read_names, top_features
+from distsvm.errors import CheckpointError, ModelError
+from distsvm.model import Model, load_model
+from distsvm.solvers.base import Round
+from distsvm.storage import read_json
+from distsvm.tasks.classes import ClassTask
+from distsvm.tasks.registry import describe
+from distsvm.training.checkpoint import read_checkpoint
+from distsvm.training.config import TrainConfig
+from distsvm.training.run_folder import RunFolder
+
+SHOWN_CLASSES = 12
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="DIR", help="a model, a checkpoint or a run")
+    parser.add_argument(
+        "--top", type=whole, default=10, metavar="N",
+        help="show so many features with the largest weights of each class. Default: 10",
+    )  # fmt: skip
+    parser.add_argument(
+        "--names", metavar="FILE",
+        help="names of the features, one a line. Default: their numbers, as the data counts them",
+    )  # fmt: skip
+
+
+def run(args: argparse.Namespace, output: Output) -> int:
+    folder = Path(args.folder)
+    names = None if args.names is None else read_names(args.names)
+    kind = kind_of(folder)
+    if kind == "run":
+        facts, lines = _run(folder)
+    elif kind == "checkpoint":
+        facts, lines = _checkpoint(folder)
+    else:
+        facts, lines = _model(folder, args.top, names, output)
+    output.record("result", {"kind": kind, "path": str(folder), **facts})
+    if output.json:
+        return exits.DONE
+    output.show(f"{output.style.bold(kind)} {folder}", *lines)
+    return exits.DONE
+
+
+def kind_of(folder: Path) -> str:
+    """ "model", "checkpoint" or "run", by what the folder says of itself."""
+    if not folder.exists():
+        raise ModelError(f"{folder} does not exist")
+    if (folder / "run.json").exists():
+        return "run"
+    if (folder / "manifest.json").exists():
+        manifest = read_json(folder / "manifest.json", ModelError)
+        kind = manifest.get("kind") if isinstance(manifest, dict) else None
+        if kind in ("distsvm model", "distsvm checkpoint"):
+            return kind.removeprefix("distsvm ")
+    raise ModelError(f"{folder} holds neither a model nor a checkpoint nor a run of distsvm")
+
+
+# --- a model -------------------------------------------------------------------------------
+
+
+def _model(
+    folder: Path, n_top: int, names: list[str] | None, output: Output
+) -> tuple[dict[str, Any], list[str]]:
+    model = load_model(folder)
+    task, w = model.task, model.w
+    name = describe(task)[0]["task"]
+    facts: dict[str, Any] = {
+        "task": name, "dim": task.dim, "norm": float(np.linalg.norm(w)),
+        "n_nonzero": int(np.count_nonzero(w)), "facts": model.facts,
+    }  # fmt: skip
+    rows = [("task", name)]
+    if isinstance(task, ClassTask):
+        labels = task.labels.tolist()
+        facts |= {
+            "classes": labels, "n_features": task.n_features, "index_base": task.index_base,
+            "intercept_scaling": task.intercept_scaling, "scaled": task.scaler is not None,
+            "loss": "zero-one" if isinstance(task.losses, str) else "cost matrix",
+            "loss_scale": task.loss_scale,
+        }  # fmt: skip
+        intercept = "an intercept" if task.intercept_scaling else "no intercept"
+        scaled = ", features divided by their largest" if task.scaler is not None else ""
+        times = "" if task.loss_scale == 1 else f" × {task.loss_scale:g}"
+        rows += [
+            ("classes", f"{len(labels)}: {_listed(labels)}"),
+            ("features", f"{count(task.n_features)} and {intercept}{scaled}"),
+            ("loss", f"{facts['loss']}{times}"),
+        ]
+    rows += [
+        ("dim", f"{count(task.dim)}, {count(facts['n_nonzero'])} of them not 0"),
+        ("‖w‖", value(facts["norm"])),
+        *_certificate_rows(model),
+    ]
+    lines = pairs(rows, output.style)
+    classes = top_features(model, n_top, names)
+    facts["top_features"] = classes
+    if n_top > 0:
+        for found in classes:
+            lines += ["", *_class_lines(found, output)]
+    return facts, lines
+
+
+def _certificate_rows(model: Model) -> list[tuple[str, str]]:
+    facts = model.facts
+    if "certificate" not in facts:
+        return []
+    kind = facts["certificate"]
+    return [
+        ("certificate", f"{kind}: {CERTIFICATES.get(kind, '')}"),
+        ("primal", value(facts["primal"])),
+        ("dual", value(facts["dual"])),
+        ("gap", f"{small(facts['gap'])}; gap/C {small(facts['gap'] / facts['C'])} "
+                f"with eps {small(facts['eps'])}"),
+        ("stopped", f"after {counted(facts['n_rounds'], 'round')}: "
+                    f"{REASONS.get(facts['stop_reason'], facts['stop_reason'])}"),
+        ("C", value(facts["C"])),
+    ]  # fmt: skip
+
+
+def _class_lines(found: dict[str, Any], output: Output) -> list[str]:
+    style = output.style
+    lines = [
+        f"  {style.bold(f'class {found["label"]}')}  "
+        + style.dim(f"norm {small(found['norm'])}, intercept {found['intercept']:+.3g}")
+    ]
+    for side in ("for", "against"):
+        cells = "   ".join(f"{name} {weight:+.3g}" for name, weight in found[side]) or "–"
+        wrapped = textwrap.wrap(
+            cells.replace(" +", "\u00a0+").replace(" -", "\u00a0-"),
+            output.width - 13, break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+        lines.append(f"    {style.dim(side.ljust(7))}  " + ("\n" + " " * 13).join(wrapped))
+    return [line.replace("\u00a0", " ") for line in lines]
+
+
+# --- a run and its checkpoints -------------------------------------------------------------
+
+
+def _run(folder: Path) -> tuple[dict[str, Any], list[str]]:
+    home = RunFolder(folder)
+    run = home.read()
+    rounds = home.history()
+    config: TrainConfig = run["config"]
+    state = _state(folder, rounds)
+    checkpoints = sorted(p.name for p in (folder / "checkpoints").glob("round-????????"))
+    facts = {
+        "version": run["version"], "config": config.as_dict(), "task": run["task"]["task"],
+        "data": run["data"], "validation": run["validation"], **state,
+        "last_round": rounds[-1].as_dict() if rounds else None, "checkpoints": checkpoints,
+    }  # fmt: skip
+    default = TrainConfig()
+    changed = {
+        name: v for name, v in config.as_dict().items()
+        if v != getattr(default, name) and name != "run_dir"
+    }  # fmt: skip
+    data = "in memory" if run["data"] is None else _listed(run["data"]["paths"])
+    rows = [
+        ("state", state["state_in_words"]),
+        ("task", run["task"]["task"]),
+        ("data", data),
+        ("config", ", ".join(f"{k}={_shown(v)}" for k, v in changed.items()) or "all default"),
+        *_round_rows(rounds[-1] if rounds else None),
+        ("checkpoints", _listed(checkpoints) or "none yet"),
+    ]
+    if (folder / "model").exists():
+        rows.append(("model", str(folder / "model")))
+    return facts, pairs(rows)
+
+
+def _state(folder: Path, rounds: list[Round]) -> dict[str, Any]:
+    """What has become of the run; from files alone a crash and a slow round look the same."""
+    last = rounds[-1].number if rounds else 0
+    if (folder / "result.json").exists():
+        result = read_json(folder / "result.json", CheckpointError)
+        if result["n_rounds"] >= last:
+            reason = result["stop_reason"]
+            words = f"ended after {counted(last, 'round')}: {REASONS.get(reason, reason)}"
+            return {"state": "ended", "stop_reason": reason, "state_in_words": words}
+    newest = folder / ("history.jsonl" if rounds else "run.json")
+    age_s = max(0.0, time.time() - newest.stat().st_mtime)
+    words = f"running, or broken off; the last sign of it is {seconds(age_s)} old"
+    return {"state": "unfinished", "quiet_s": age_s, "state_in_words": words}
+
+
+def _checkpoint(folder: Path) -> tuple[dict[str, Any], list[str]]:
+    checkpoint = read_checkpoint(folder)
+    n_bytes = sum(p.stat().st_size for p in folder.iterdir())
+    planes = len(list(folder.glob("planes-*.npz")))
+    facts: dict[str, Any] = {
+        "number": checkpoint.number, "elapsed_s": checkpoint.elapsed_s,
+        "problem": checkpoint.problem, "n_bytes": n_bytes, "n_plane_files": planes,
+        "seconds": checkpoint.seconds, "notes": checkpoint.notes,
+    }  # fmt: skip
+    run_dir = folder.absolute().parent.parent
+    record = None
+    if (run_dir / "run.json").exists():
+        found = [r for r in RunFolder(run_dir).history() if r.number == checkpoint.number]
+        record = found[0] if found else None
+        facts["run"] = str(run_dir)
+    facts["round"] = None if record is None else record.as_dict()
+    rows = [
+        ("after round", count(checkpoint.number)),
+        ("after", f"{seconds(checkpoint.elapsed_s)} of training"),
+        ("task", str(checkpoint.problem.get("task", "?"))),
+        ("size", f"{size(n_bytes)}, planes of {counted(planes, 'shard')}"),
+        *_round_rows(record),
+    ]
+    return facts, pairs(rows)
+
+
+def _round_rows(record: Round | None) -> list[tuple[str, str]]:
+    if record is None:
+        return [("rounds", "none yet")]
+    return [
+        ("round", f"{count(record.number)} ({record.kind}), {seconds(record.elapsed_s)}"),
+        ("primal", value(record.best_primal)),
+        ("dual", value(record.dual)),
+        ("gap", small(record.gap)),
+        ("oracle", counted(record.n_oracle_calls, "call")),
+        ("cuts", f"{count(record.n_cuts)}, of them {count(record.n_support_cuts)} support"),
+    ]
+
+
+def _listed(items: list[Any]) -> str:
+    shown = ", ".join(str(item) for item in items[:SHOWN_CLASSES])
+    return f"{shown}, … ({len(items)} in all)" if len(items) > SHOWN_CLASSES else shown
+
+
+def _shown(setting: Any) -> str:
+    return setting if isinstance(setting, str) else json.dumps(setting)

@@ -1,0 +1,152 @@
+"""The options of a training run: one for every field of TrainConfig, in groups."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from distsvm.cli.readers import amounts, number, or_word, whole
+from distsvm.errors import ConfigError
+from distsvm.training.config import TrainConfig
+
+maybe_number = or_word("none", number, None)
+maybe_whole = or_word("none", whole, None)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option: its flag, the field of TrainConfig (or of executor_options) it sets, its help."""
+
+    flag: str
+    field: str
+    read: Callable[[str], Any]
+    metavar: str
+    help: str
+
+    def add(self, group: argparse._ArgumentGroup) -> None:
+        # Absent unless given: the library alone knows the defaults, and resume() only hears changes.
+        group.add_argument(
+            self.flag, dest=self.field, type=self.read, metavar=self.metavar, help=self.help,
+            default=argparse.SUPPRESS,
+        )  # fmt: skip
+
+
+GROUPS: dict[str, tuple[Option, ...]] = {
+    "objective: min_w ½‖w‖² + C·R(w), R(w) = Σ c_i·H_i(w) / Σ c_i": (
+        Option("--C", "C", number, "C",
+               "multiplies the mean hinge loss; LIBLINEAR's C is C / Σ c_i (C / n without weights). "
+               "Default: 10 · Σ c_i · largest loss / mean ‖Ψ(x, y)‖²"),
+        Option("--C-per-example", "C_per_example", number, "C",
+               "LIBLINEAR's C, instead of --C: C = C_per_example · Σ c_i"),
+        Option("--rescaling", "rescaling", str, "KIND",
+               "margin (default): H = max Δ − ⟨w, ψ⟩; slack: H = max Δ·(1 − ⟨w, ψ⟩)"),
+    ),
+    "when to stop (what comes first)": (
+        Option("--eps", "eps", number, "EPS",
+               "in units of the loss: stop when primal − dual ≤ C·eps. Default: 0.001 · largest loss"),
+        Option("--rel-gap", "rel_gap", maybe_number, "X",
+               "no unit: stop when (primal − dual) / primal ≤ X. Default: none"),
+        Option("--max-rounds", "max_rounds", maybe_whole, "N",
+               "stop after so many rounds of the whole run. Default: none"),
+        Option("--max-seconds", "max_seconds", maybe_number, "S",
+               "stop after so many seconds of this session. Default: none"),
+        Option("--patience", "patience", whole, "N",
+               "with --validation: stop after so many fresh rounds without a lower validation loss. "
+               "Default: 10"),
+    ),
+    "how to get there (changes time, not the optimum)": (
+        Option("--solver", "solver", str, "NAME", "auto (default) or one-slack"),
+        Option("--cache-size", "cache_size", or_word("auto", whole, "auto"), "N",
+               "planes kept for each example; 0 for none. Default: auto, which is 10, or 0 for "
+               "classes, whose oracle costs no more than a cache"),
+        Option("--refresh-fraction", "refresh_fraction", number, "F",
+               "in (0, 1]: the part of the examples to ask the oracle about at a time when the "
+               "caches fail. Default: 1"),
+        Option("--stabilise", "stabilise", number, "MU",
+               "in (0, 1]: ask the oracle at (1 − µ)·w_best + µ·w_model; 1 is the method of the "
+               "paper. Default: 0.3"),
+        Option("--blocks", "n_blocks", whole, "N",
+               "slack variables, one for each of so many blocks of shards. Default: 1"),
+        Option("--qp", "qp", str, "NAME",
+               "native (default), cvxpy, cvxpy:SOLVER or line-search"),
+        Option("--idle-solves", "idle_solves", whole, "N",
+               "drop a cut whose α was 0 in so many solves. Default: 50"),
+        Option("--max-cuts", "max_cuts", whole, "N",
+               "above it, cuts are replaced by their sum Σ α·cut. Default: none (50 for line-search)"),
+        Option("--shards", "n_shards", whole, "N",
+               "parts of the data; sums are made shard by shard, so they belong to the problem. "
+               "Default: 16, fewer for small data"),
+        Option("--seed", "random_state", whole, "N",
+               "for solvers that draw; one-slack draws nothing"),
+    ),
+    "where to run (never changes the result)": (
+        Option("--executor", "executor", str, "NAME",
+               "auto (default), serial, threads, processes or ray"),
+        Option("--workers", "n_workers", whole, "N", "default: the usable cores"),
+    ),
+    "folder of the run": (
+        Option("--run-dir", "run_dir", str, "DIR",
+               "a new folder for configuration, history, checkpoints, result and model; with it a "
+               "run can be resumed, inspected and drawn"),
+        Option("--checkpoint-rounds", "checkpoint_rounds", whole, "N",
+               "write a checkpoint every so many rounds. Default: 100"),
+        Option("--checkpoint-seconds", "checkpoint_seconds", number, "S",
+               "or when the last is so many seconds old. Default: 60"),
+        Option("--keep-checkpoints", "keep_checkpoints", whole, "N",
+               "so many of the newest are kept. Default: 2"),
+    ),
+}  # fmt: skip
+
+EXECUTOR_OPTIONS = (
+    Option("--address", "address", str, "HOST:PORT",
+           "of a running Ray cluster, or auto; means --executor ray"),
+    Option("--resources", "resources_per_worker", amounts, "NAME=N,…",
+           "what one Ray worker needs. Default: CPU=1"),
+    Option("--placement-timeout", "placement_timeout_s", number, "S",
+           "seconds to wait for the next Ray worker to be placed. Default: 60"),
+    Option("--max-failures", "max_failures", whole, "N",
+           "lost workers (processes, ray) that are built again before the run fails. Default: 3"),
+)  # fmt: skip
+
+# Set by what is not an option of its own: --verbose, and EXECUTOR_OPTIONS.
+OTHER_FIELDS = frozenset({"verbose", "executor_options"})
+
+WHERE = ("executor", "n_workers")
+
+
+def add_config(parser: argparse.ArgumentParser, fields: Collection[str] | None = None) -> None:
+    """Add the options for these fields of TrainConfig (all, unless given)."""
+    for title, options in GROUPS.items():
+        chosen = [o for o in options if fields is None or o.field in fields]
+        group = parser.add_argument_group(title) if chosen else None
+        for option in chosen:
+            assert group is not None
+            option.add(group)
+            if option.field == "n_workers":
+                for more in EXECUTOR_OPTIONS:
+                    more.add(group)
+
+
+def add_place(parser: argparse.ArgumentParser) -> None:
+    """Add the options of where to run, for what is not training."""
+    add_config(parser, WHERE)
+
+
+def given_config(args: argparse.Namespace, fields: Collection[str] | None = None) -> dict[str, Any]:
+    """The fields of TrainConfig that were given on the command line."""
+    names = TrainConfig.__dataclass_fields__ if fields is None else fields
+    config = {name: getattr(args, name) for name in names if hasattr(args, name)}
+    chosen = [o for o in EXECUTOR_OPTIONS if hasattr(args, o.field)]
+    extras = {option.field: getattr(args, option.field) for option in chosen}
+    if "address" in extras:
+        config.setdefault("executor", "ray")
+    for option in chosen:
+        fitting = ("ray", "processes") if option.field == "max_failures" else ("ray",)
+        if config.get("executor") not in fitting:
+            raise ConfigError(f"{option.flag} needs --executor {' or '.join(fitting)}")
+    if extras or "executor" in config:
+        # Those of an earlier executor do not fit another one.
+        config["executor_options"] = extras
+    return config

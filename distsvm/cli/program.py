@@ -1,0 +1,148 @@
+"""The program: finds the verb, runs it, and turns every error into one line and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NoReturn
+
+from distsvm.cli import exits
+from distsvm.cli.output import LogLines, Output
+from distsvm.errors import DistSVMError
+from distsvm.version import __version__
+
+VERBS = {
+    "train": "train a model until its gap is certified",
+    "resume": "go on with a run from its last checkpoint",
+    "predict": "predict the labels of data, in order, one a line",
+    "evaluate": "accuracy, loss and confusions on data with labels",
+    "inspect": "say what a model, checkpoint or run folder holds",
+    "report": "draw a run as one HTML file",
+    "demo": "train on scikit-learn's digits and check the certificate",
+}
+
+DESCRIPTION = """\
+Structural SVMs with a certificate: min_w ½‖w‖² + C·R(w), R(w) the mean hinge loss.
+Every run says how far its model can be from the optimum at most."""
+
+EXAMPLE = """\
+example:
+  distsvm train --task multiclass --data train.svm --model m
+  distsvm predict --model m --data new.svm --output labels.txt
+
+'distsvm VERB --help' tells more.
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, without the usage of all options."""
+
+    def error(self, message: str) -> NoReturn:
+        Output().error(f"{message} (see '{self.prog} --help')")
+        self.exit(exits.USAGE)
+
+
+def build_parser(verb: str | None) -> Parser:
+    """The parser with the options of one verb; the others are only named, and load nothing."""
+    parser = Parser(
+        prog="distsvm",
+        description=DESCRIPTION,
+        epilog=f"{EXAMPLE}\n{exits.EPILOG}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"distsvm {__version__}")
+    _add_globals(parser)
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, title="verbs")
+    for name, summary in VERBS.items():
+        own = verbs.add_parser(
+            name,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            epilog=exits.EPILOG,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        if name == verb:
+            importlib.import_module(f"distsvm.cli.{name}").add_arguments(own)
+        _add_globals(own)
+    return parser
+
+
+def _add_globals(parser: argparse.ArgumentParser) -> None:
+    # Without defaults, so that they may stand before the verb as well as behind it.
+    group = parser.add_argument_group("output")
+    absent = argparse.SUPPRESS
+    group.add_argument(
+        "--json", action="store_true", default=absent,
+        help="one JSON object a line instead of text (train: one a round, then the result)",
+    )  # fmt: skip
+    group.add_argument(
+        "-q", "--quiet", action="store_true", default=absent, help="no progress, no summaries"
+    )
+    group.add_argument(
+        "-v", "--verbose", action="count", default=absent,
+        help="log every fresh round and show tracebacks; twice: every round, and details",
+    )  # fmt: skip
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    verb = next((word for word in argv if not word.startswith("-")), None)
+    try:
+        args = build_parser(verb).parse_args(argv)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else exits.USAGE
+    verbose: int = getattr(args, "verbose", 0)
+    output = Output(json=getattr(args, "json", False), quiet=getattr(args, "quiet", False))
+    with _logging(output, verbose):
+        return _guarded(args, output, verbose)
+
+
+def _guarded(args: argparse.Namespace, output: Output, verbose: int) -> int:
+    try:
+        code = importlib.import_module(f"distsvm.cli.{args.verb}").run(args, output)
+        output.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        output.screen.clear()
+        output.note("interrupted")
+        return exits.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; the interpreter must not flush it at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), output.stdout.fileno())
+        return exits.UNEXPECTED
+    except Exception as error:
+        output.screen.clear()
+        if verbose:
+            output.raw_error(traceback.format_exc())
+        code, text = exits.code_of_error(error), str(error)
+        if not isinstance(error, (DistSVMError, OSError)):
+            text = f"unexpected {type(error).__name__}: {error}"
+            text += "" if verbose else " (--verbose shows where)"
+        output.record("error", {"kind": type(error).__name__, "message": text, "exit_code": code})
+        output.error(text)
+        return code
+
+
+@contextmanager
+def _logging(output: Output, verbose: int) -> Iterator[None]:
+    """Show the library's log as our lines, and only so, for as long as the command runs."""
+    log, handler = logging.getLogger("distsvm"), LogLines(output)
+    before = log.level, log.propagate
+    log.setLevel((logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)])
+    log.propagate = False
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before[0])
+        log.propagate = before[1]

@@ -1,0 +1,201 @@
+"""The progress of a run: what is known of it, and how that looks at a given width."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from distsvm.cli.estimates import time_left, way_done
+from distsvm.cli.formatting import (
+    PLAIN,
+    Style,
+    clipped,
+    count,
+    seconds,
+    share,
+    small,
+    value,
+    visible,
+)
+from distsvm.solvers.base import Round
+from distsvm.training.callbacks import RunStart
+
+LABEL, VALUE, BETWEEN = 10, 13, 3
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+@dataclass
+class Progress:
+    """What is known of a run; grows by `began` and `add`."""
+
+    title: str = ""
+    doing: str = "loading and scanning the data"
+    start: RunStart | None = None
+    record: Round | None = None
+    first_gap: float = math.inf
+    points: list[tuple[float, float]] = field(default_factory=list)
+    stopping: bool = False
+
+    def began(self, start: RunStart) -> None:
+        self.start = start
+        self.doing = "first round"
+
+    def add(self, record: Round) -> None:
+        self.record = record
+        if record.kind == "fresh":
+            self.points.append((record.elapsed_s, record.gap))
+            if not math.isfinite(self.first_gap):
+                self.first_gap = record.gap
+
+    @property
+    def target(self) -> float:
+        """The gap that ends the run: the larger of C·eps and rel_gap·primal."""
+        if self.start is None:
+            return 0.0
+        target = self.start.C * self.start.eps
+        if self.record is not None and self.start.rel_gap is not None:
+            target = max(target, self.start.rel_gap * abs(self.record.best_primal))
+        return target
+
+    def left_s(self) -> float | None:
+        """Seconds until the gap is reached, or the limit of rounds; None while not known."""
+        known = [time_left(self.points, self.target), self._rounds_left_s()]
+        return min((s for s in known if s is not None), default=None)
+
+    def _rounds_left_s(self) -> float | None:
+        start, record = self.start, self.record
+        if start is None or record is None or start.max_rounds is None or len(self.points) < 2:
+            return None
+        n_done = record.number - start.first_round
+        if n_done < 1:
+            return None
+        pace = (record.elapsed_s - self.points[0][0]) / n_done
+        return max(0, start.max_rounds - record.number) * pace
+
+
+def render(
+    progress: Progress,
+    elapsed_s: float,
+    width: int,
+    style: Style = PLAIN,
+    *,
+    unicode: bool = True,
+    spinner: str = "",
+) -> list[str]:
+    """The display as lines of at most `width` columns."""
+    lines = [_title(progress, style)]
+    if progress.record is None:
+        lines.append(f"{spinner} {progress.doing}  {style.dim(seconds(elapsed_s))}".lstrip())
+    else:
+        lines += [_bar_line(progress, width, style, unicode)]
+        lines += _grid(_cells(progress, progress.record, elapsed_s), width, style)
+    if progress.stopping:
+        lines.append(style.bold("stopping after this round; Ctrl-C again aborts at once"))
+    return [clipped(line, width) for line in lines if line]
+
+
+def plain_line(progress: Progress) -> str:
+    """The last round in one line, for logs."""
+    record = progress.record
+    assert record is not None
+    left = progress.left_s()
+    parts = [
+        f"round {record.number} {record.kind}",
+        f"primal {value(record.best_primal)}",
+        f"dual {value(record.dual)}",
+        f"gap {small(record.gap)} of {small(progress.target)}",
+        f"cuts {count(record.n_cuts)}",
+        f"calls {count(record.n_oracle_calls)}",
+    ]
+    if record.n_cache_hits:
+        parts.append(f"hits {count(record.n_cache_hits)}")
+    if record.validation_loss is not None:
+        parts.append(f"validation loss {small(record.validation_loss)}")
+    parts += [seconds(record.elapsed_s), f"left {'?' if left is None else '~' + seconds(left)}"]
+    return "  ".join(parts)
+
+
+def start_line(start: RunStart) -> str:
+    """What a run is about, in one line."""
+    return " · ".join(
+        [
+            f"{count(start.n_examples)} examples",
+            f"dim {count(start.dim)}",
+            f"{start.n_shards} shards on {start.executor} × {start.n_workers}",
+            f"C {small(start.C)}",
+            f"eps {small(start.eps)}",
+        ]
+    )
+
+
+def bar(part: float, width: int, unicode: bool = True) -> str:
+    """A bar that is filled to this part, to an eighth of a column."""
+    part = min(1.0, max(0.0, part))
+    if not unicode:
+        full = int(part * width)
+        return "#" * full + "." * (width - full)
+    eighths = int(part * width * 8)
+    full, rest = divmod(eighths, 8)
+    text = "█" * full + (EIGHTHS[rest] if rest else "")
+    return text + "░" * (width - len(text))
+
+
+def _title(progress: Progress, style: Style) -> str:
+    known = "" if progress.start is None else start_line(progress.start)
+    return f"{style.bold(progress.title)}  {style.dim(known)}".strip()
+
+
+def _bar_line(progress: Progress, width: int, style: Style, unicode: bool) -> str:
+    record = progress.record
+    assert record is not None
+    done = way_done(progress.first_gap, record.gap, progress.target)
+    if done is None:
+        text = f"gap {small(record.gap)}, until rounding allows no more"
+        return clipped(text, width)
+    before = f"gap {small(record.gap):<8} "
+    after = f" {small(progress.target)} {100 * done:3.0f} %"
+    room = width - len(before) - len(after)
+    if room < 8:
+        return before + after
+    filled = bar(done, room, unicode)
+    edge = len(filled.rstrip("░."))
+    coloured = style.good(filled[:edge]) + style.dim(filled[edge:])
+    return style.bold(before) + coloured + after
+
+
+def _cells(progress: Progress, record: Round, elapsed_s: float) -> list[tuple[str, str]]:
+    left = progress.left_s()
+    cells = [
+        ("round", f"{count(record.number)} {record.kind}"),
+        ("primal", value(record.best_primal)),
+        ("dual", value(record.dual)),
+        ("gap", f"{small(record.gap)}"),
+        ("oracle", f"{share(record.seconds.get('oracle', 0.0), sum(record.seconds.values()))}"),
+        ("calls", count(record.n_oracle_calls)),
+        ("cache hits", count(record.n_cache_hits)),
+        ("cuts", f"{count(record.n_cuts)} ({count(record.n_support_cuts)})"),
+        ("elapsed", seconds(elapsed_s)),
+        ("left", "?" if left is None else f"~{seconds(left)}"),
+    ]
+    if record.validation_loss is not None and record.validation_accuracy is not None:
+        cells.append(("val. loss", small(record.validation_loss)))
+        cells.append(("val. acc.", f"{record.validation_accuracy:.4f}"))
+    return cells
+
+
+def _grid(cells: Sequence[tuple[str, str]], width: int, style: Style) -> list[str]:
+    """Cells in columns of one width, so that nothing moves from one drawing to the next."""
+    cell_width = LABEL + VALUE
+    n_columns = max(1, (width + BETWEEN) // (cell_width + BETWEEN))
+    # No more rows than needed, and the rows equally full.
+    n_rows = -(-len(cells) // n_columns)
+    n_columns = -(-len(cells) // n_rows)
+    lines = []
+    for first in range(0, len(cells), n_columns):
+        row = []
+        for label, text in cells[first : first + n_columns]:
+            text = clipped(text, VALUE)
+            row.append(style.dim(label.ljust(LABEL)) + " " * (VALUE - visible(text)) + text)
+        lines.append((" " * BETWEEN).join(row))
+    return lines

@@ -1,0 +1,23 @@
+"""`distsvm report`."""
+
+from __future__ import annotations
+
+import argparse
+
+from distsvm.cli import exits
+from distsvm.cli.output import Output
+from distsvm.report import write_report
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_dir", metavar="RUN_DIR", help="the folder of the run")
+    parser.add_argument(
+        "--output", metavar="FILE", help="the file to write. Default: report.html in RUN_DIR"
+    )
+
+
+def run(args: argparse.Namespace, output: Output) -> int:
+    path = write_report(args.run_dir, args.output)
+    output.record("report", {"report": str(path)})
+    output.say(str(path))
+    return exits.DONE

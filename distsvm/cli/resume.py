@@ -1,0 +1,45 @@
+"""`distsvm resume`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from distsvm.cli.options import add_config, given_config
+from distsvm.cli.output import Output
+from distsvm.cli.session import watched
+from distsvm.cli.summary import finish
+from distsvm.cli.targets import check_model_target
+from distsvm.training.config import TrainConfig
+from distsvm.training.trainer import resume
+
+CHANGEABLE = TrainConfig.FREE - {"run_dir"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Go on with a run from its last checkpoint; the result has the same bits as that of a run\n"
+        "that was never stopped. Options that are not given stay as they were; none lifts a limit."
+    )
+    parser.add_argument("run_dir", metavar="RUN_DIR", help="the folder of the run")
+    parser.add_argument(
+        "--model", metavar="DIR",
+        help="write the model to this folder as well as to model/ in the run's own",
+    )  # fmt: skip
+    parser.add_argument("--force", action="store_true", help="replace a model that is there")
+    add_config(parser, CHANGEABLE)
+
+
+def run(args: argparse.Namespace, output: Output) -> int:
+    if args.model is not None:
+        check_model_target(args.model, args.force)
+    changes = given_config(args, CHANGEABLE)
+    result = watched(
+        output,
+        f"distsvm resume {args.run_dir}",
+        lambda callbacks: resume(args.run_dir, callbacks=callbacks, **changes),
+    )
+    if args.model is not None:
+        result.model.save(args.model)
+    model = args.model or str(Path(args.run_dir) / "model")
+    return finish(output, result, model=model, run_dir=args.run_dir)

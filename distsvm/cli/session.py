@@ -1,0 +1,190 @@
+"""One training run as the user sees it: progress, compiling, Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from types import FrameType
+from typing import Any
+
+from distsvm.cli.output import Output
+from distsvm.cli.progress import Progress, plain_line, render, start_line
+from distsvm.kernels.compiling import on_first_compile
+from distsvm.solvers.base import Round
+from distsvm.training.callbacks import Callback, RunStart
+from distsvm.training.result import TrainResult
+
+COMPILING = "compiling kernels for this machine (once; kept on disk)"
+REDRAW_S = 0.1
+PLAIN_S = 1.0
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+def watched(
+    output: Output, title: str, call: Callable[[Sequence[Callback]], TrainResult]
+) -> TrainResult:
+    """Run `call(callbacks)`, a training run, with its progress shown and Ctrl-C obeyed.
+
+    The first Ctrl-C ends the run after the current round, as "interrupted"; before the first
+    round, and at the second Ctrl-C, KeyboardInterrupt is raised at once.
+    """
+    progress = Progress(title)
+    display = _display(output, progress)
+    interrupts = Interrupts(display.on_interrupt)
+    with ExitStack() as stack:
+        stack.enter_context(display)
+        stack.enter_context(on_first_compile(display.on_compile))
+        stack.enter_context(interrupts)
+        return call([display, interrupts])
+
+
+def _display(output: Output, progress: Progress) -> Display:
+    if output.json:
+        return JsonLines(output, progress)
+    if output.quiet:
+        return Display(output, progress)
+    return Live(output, progress) if output.live else PlainLines(output, progress)
+
+
+class Interrupts(Callback):
+    """Turns the first Ctrl-C into a wish to end after the round, the second into an interrupt."""
+
+    def __init__(self, on_first: Callable[[], None]) -> None:
+        self._on_first = on_first
+        self._running = self._asked = False
+        self._before: Any = None
+
+    def __enter__(self) -> Interrupts:
+        # Python lets only the main thread have handlers; elsewhere Ctrl-C stays as it is.
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._handle)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def on_start(self, start: RunStart) -> None:
+        self._running = True
+
+    def on_round(self, record: Round) -> bool:
+        return self._asked
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self._asked or not self._running:
+            raise KeyboardInterrupt
+        self._asked = True
+        self._on_first()
+
+
+class Display(Callback):
+    """Shows nothing; the others show what it keeps."""
+
+    def __init__(self, output: Output, progress: Progress) -> None:
+        self.output, self.progress = output, progress
+
+    def __enter__(self) -> Display:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def on_start(self, start: RunStart) -> None:
+        self.progress.began(start)
+
+    def on_round(self, record: Round) -> None:
+        self.progress.add(record)
+
+    def on_compile(self) -> None:
+        """A kernel is compiled; called by any thread."""
+
+    def on_interrupt(self) -> None:
+        """Ctrl-C; called by the signal handler, which may have come amidst a write of ours."""
+        self.progress.stopping = True
+
+
+class JsonLines(Display):
+    """One JSON object for the start and one for each round."""
+
+    def on_start(self, start: RunStart) -> None:
+        self.output.record("start", asdict(start))
+
+    def on_round(self, record: Round) -> None:
+        self.output.record("round", record.as_dict())
+
+
+class PlainLines(Display):
+    """Lines for logs and pipes: the first round, then at most one a second."""
+
+    _last_s = -PLAIN_S
+
+    def __enter__(self) -> PlainLines:
+        self.output.say(f"{self.progress.title}: {self.progress.doing}")
+        return self
+
+    def on_start(self, start: RunStart) -> None:
+        super().on_start(start)
+        self.output.say(start_line(start))
+
+    def on_round(self, record: Round) -> None:
+        super().on_round(record)
+        now = time.perf_counter()
+        if now - self._last_s >= PLAIN_S:
+            self._last_s = now
+            self.output.say(plain_line(self.progress))
+
+    def on_compile(self) -> None:
+        self.output.say(COMPILING)
+
+    def on_interrupt(self) -> None:
+        super().on_interrupt()
+        # Not through a buffer, which the interrupted code may be writing to.
+        os.write(2, b"distsvm: stopping after this round; Ctrl-C again aborts at once\n")
+
+
+class Live(Display):
+    """Lines at the bottom of the terminal, drawn again by a thread of its own.
+
+    So that time goes on during long rounds, and rounds never wait for the terminal.
+    """
+
+    def __enter__(self) -> Live:
+        self._began = time.perf_counter()
+        self._earlier_s = 0.0
+        self._n_drawn = 0
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._redraw, name="distsvm-progress", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+        self.output.screen.clear()
+
+    def on_round(self, record: Round) -> None:
+        super().on_round(record)
+        # A resumed run counts the time of its earlier sessions.
+        self._earlier_s = record.elapsed_s - (time.perf_counter() - self._began)
+
+    def on_compile(self) -> None:
+        self.progress.doing = COMPILING
+
+    def _redraw(self) -> None:
+        while not self._end.wait(REDRAW_S):
+            frames = SPINNER if self.output.unicode else "|/-\\"
+            self._n_drawn += 1
+            lines = render(
+                self.progress,
+                time.perf_counter() - self._began + self._earlier_s,
+                self.output.width,
+                self.output.style,
+                unicode=self.output.unicode,
+                spinner=self.output.style.accent(frames[self._n_drawn % len(frames)]),
+            )
+            self.output.screen.draw(lines)

@@ -1,0 +1,118 @@
+"""The end of a training run in words."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from distsvm.cli.exits import code_of_end
+from distsvm.cli.formatting import count, counted, pairs, seconds, share, small, value
+from distsvm.cli.output import Output
+from distsvm.training.result import TrainResult
+
+REASONS = {
+    "eps": "the gap is at most C·eps",
+    "rel_gap": "the gap is small enough in relation to the primal (--rel-gap)",
+    "max_rounds": "the limit of rounds (--max-rounds), before the wished gap",
+    "max_seconds": "the limit of time (--max-seconds), before the wished gap",
+    "validation": "the validation loss no longer falls (--patience)",
+    "precision": "rounding allows no smaller gap",
+    "interrupted": "interrupted, before the wished gap",
+}
+CERTIFICATES = {
+    "exact": "dual ≤ optimum ≤ primal",
+    "upper bound": "dual ≤ optimum ≤ primal, where the primal is itself an upper bound",
+    "none": "nothing is certified",
+}
+
+
+def hinge_loss(result: TrainResult) -> float:
+    """R(w) of the model: what its primal value leaves when ½‖w‖² is taken away, over C."""
+    w = result.model.w
+    return (result.primal - 0.5 * float(w @ w)) / result.C
+
+
+def finish(
+    output: Output,
+    result: TrainResult,
+    *,
+    model: str | Path | None,
+    run_dir: str | None,
+    resumable: bool = True,
+) -> int:
+    """Say how the run ended and where its model is; returns the exit code."""
+    code = code_of_end(result.stop_reason, result.eps)
+    places = {"model": None if model is None else str(model), "run_dir": run_dir}
+    extra = {"exit_code": code, "hinge_loss": hinge_loss(result)}
+    output.record("result", result.summary() | places | extra)
+    output.say(*summary(result, output))
+    rows = []
+    if model is not None:
+        rows.append(("model", str(model)))
+    if run_dir is not None:
+        rows.append(("run", str(run_dir)))
+    output.say(*pairs([(name.ljust(11), text) for name, text in rows], output.style))
+    if result.stop_reason in ("interrupted", "max_rounds", "max_seconds") and resumable:
+        output.note(_how_to_go_on(result, model, run_dir))
+    return code
+
+
+def summary(result: TrainResult, output: Output) -> list[str]:
+    """Certificate, effort and time as lines."""
+    style = output.style
+    reached = result.stop_reason in ("eps", "rel_gap")
+    mark = style.good if reached else style.bold
+    bound = result.bound_on_rounds
+    rows = [
+        ("certificate", f"{style.bold(result.certificate)}: {CERTIFICATES[result.certificate]}"),
+        ("primal", style.bold(value(result.primal))),
+        ("dual", style.bold(value(result.dual))),
+        (
+            "gap",
+            f"{style.bold(small(result.gap))}; gap/C {small(result.gap / result.C)} with eps "
+            f"{small(result.eps)}, gap/primal {_ratio(result.gap, result.primal)}",
+        ),
+        ("stopped", mark(REASONS[result.stop_reason])),
+        ("", ""),
+        ("rounds", count(result.n_rounds) + _bound(bound)),
+        ("oracle", f"{counted(result.n_oracle_calls, 'call')}, {_hits(result.n_cache_hits)}"),
+        ("cuts", f"{count(result.n_cuts)}, of them {count(result.n_support_cuts)} support"),
+        ("C", value(result.C)),
+        ("train loss", f"≤ {small(hinge_loss(result))}, the mean hinge loss R(w)"),
+    ]
+    if result.best_validation is not None:
+        best = result.best_validation
+        text = f"loss {small(best['loss'])}, accuracy {best['accuracy']:.4f}"
+        rows.append(("validation", f"{text} after round {best['round']}, whose w is the model"))
+    rows += [("time", _times(result.seconds))]
+    return pairs(rows, style)
+
+
+def _ratio(gap: float, primal: float) -> str:
+    return small(gap / abs(primal)) if primal else "–"
+
+
+def _bound(bound: int | None) -> str:
+    return "" if bound is None else f" (the theory's bound: {bound:.2g})"
+
+
+def _hits(n_hits: int) -> str:
+    return f"{counted(n_hits, 'cache hit')}"
+
+
+def _times(by_phase: dict[str, float]) -> str:
+    total = by_phase["total"]
+    parts = [f"{name} {share(s, total)}" for name, s in by_phase.items() if name != "total"]
+    return f"{seconds(total)}: {', '.join(parts)}"
+
+
+def _how_to_go_on(result: TrainResult, model: str | Path | None, run_dir: str | None) -> str:
+    word = {"interrupted": "interrupted"}.get(result.stop_reason, "stopped")
+    where = f"{word} after round {result.n_rounds}"
+    if run_dir is None:
+        how = "" if model is None else f"; --start {shlex.quote(str(model))} begins at its model"
+        return f"{where}; without --run-dir it cannot be resumed{how}"
+    limit = {"max_rounds": " --max-rounds N", "max_seconds": " --max-seconds S"}
+    return f"{where}; go on with: distsvm resume {shlex.quote(run_dir)}" + limit.get(
+        result.stop_reason, ""
+    )

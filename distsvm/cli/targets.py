@@ -1,0 +1,61 @@
+"""Folders and files to be written: checked before the work, so that no result is lost."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from distsvm.cli.output import Output
+from distsvm.errors import ConfigError, ModelError
+from distsvm.storage import read_json
+
+
+def check_model_target(path: str, force: bool) -> None:
+    """Refuse a folder for a model that holds anything else, or a model without --force."""
+    folder = Path(path)
+    if folder.exists() or folder.is_symlink():
+        if folder.is_dir() and not any(folder.iterdir()):
+            return
+        if not _is_model(folder):
+            raise ConfigError(f"--model {path} exists and is not a model of distsvm; not touched")
+        if not force:
+            raise ConfigError(f"--model {path} holds a model already; --force replaces it")
+    parent = next(p for p in folder.absolute().parents if p.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        raise ConfigError(f"--model {path}: {parent} is not a folder that can be written to")
+
+
+def _is_model(folder: Path) -> bool:
+    try:
+        manifest = read_json(folder / "manifest.json", ModelError)
+    except ModelError:
+        return False
+    return isinstance(manifest, dict) and manifest.get("kind") == "distsvm model"
+
+
+@contextmanager
+def written_file(path: str, output: Output) -> Iterator[TextIO]:
+    """A text file that takes its name when all went well; "-" is standard output."""
+    if path == "-":
+        yield output.stdout
+        return
+    if os.path.isdir(path):
+        raise ConfigError(f"--output {path} is a folder, expected a file")
+    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        with open(path, "w", encoding="utf-8") as device:  # such as a pipe: not to be replaced
+            yield device
+        return
+    aside = f"{path}.part"
+    try:
+        with open(aside, "w", encoding="utf-8", newline="\n") as file:
+            yield file
+        os.replace(aside, path)
+    except FileNotFoundError as error:
+        raise ConfigError(f"--output {path}: {error.strerror}") from error
+    finally:
+        if os.path.exists(aside):
+            os.remove(aside)

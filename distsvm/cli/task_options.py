@@ -1,0 +1,85 @@
+"""The options of tasks: which structure, which loss, intercept, scaling and class weights."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from distsvm.cli.readers import class_weight, number
+from distsvm.errors import ConfigError
+from distsvm.tasks.base import Task
+from distsvm.tasks.registry import TASKS
+
+
+def add_task(parser: argparse.ArgumentParser) -> None:
+    """Add --task and what a task can be told."""
+    group = parser.add_argument_group("task")
+    absent = argparse.SUPPRESS
+    group.add_argument("--task", required=True, choices=sorted(TASKS), help="what to predict")
+    group.add_argument(
+        "--loss", dest="losses", metavar="LOSS", default=absent,
+        help="zero-one (default): Δ(y, ŷ) = [y ≠ ŷ]; or a file with a cost matrix, one row a true "
+        "class and one column a predicted one, in increasing order of labels, with commas or "
+        "spaces between them",
+    )  # fmt: skip
+    group.add_argument(
+        "--loss-scale", type=number, metavar="S", default=absent,
+        help="multiplies every loss, and so the unit of --eps. Default: 1",
+    )  # fmt: skip
+    group.add_argument(
+        "--intercept-scaling", type=number, metavar="V", default=absent,
+        help="the value of the constant feature whose weight is the intercept. Default: 1",
+    )  # fmt: skip
+    group.add_argument(
+        "--no-intercept", dest="intercept_scaling", action="store_const", const=0.0,
+        default=absent, help="no constant feature",
+    )  # fmt: skip
+    group.add_argument(
+        "--scale", action="store_true", default=absent,
+        help="divide every feature by its largest absolute value in the training data; the model "
+        "keeps the divisors",
+    )  # fmt: skip
+    group.add_argument(
+        "--class-weight", type=class_weight, metavar="WEIGHTS", default=absent,
+        help="balanced, or LABEL=WEIGHT,…: multiplies the weights of a class's examples",
+    )  # fmt: skip
+
+
+def make_task(args: argparse.Namespace) -> Task:
+    """The task that the options describe."""
+    names = ("losses", "loss_scale", "intercept_scaling", "scale", "class_weight")
+    given: dict[str, Any] = {name: getattr(args, name) for name in names if hasattr(args, name)}
+    if given.get("losses", "zero-one") != "zero-one":
+        given["losses"] = cost_matrix(given["losses"])
+    return TASKS[args.task](**given)
+
+
+def cost_matrix(path: str) -> np.ndarray:
+    """The matrix in a file of numbers with commas or blanks between them."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigError(
+            f"--loss {path}: expected zero-one, or a file with a cost matrix; there is no such file"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"--loss {path}: cannot be read ({error})") from error
+    rows: list[list[float]] = []
+    for i, line in enumerate(text.splitlines()):
+        cells = line.partition("#")[0].replace(",", " ").replace(";", " ").split()
+        try:
+            row = [float(cell) for cell in cells]
+        except ValueError as error:
+            raise ConfigError(f"--loss {path}, line {i + 1}: {error}") from None
+        if row and rows and len(row) != len(rows[0]):
+            raise ConfigError(
+                f"--loss {path}, line {i + 1}: {len(row)} numbers, expected {len(rows[0])}"
+            )
+        if row:
+            rows.append(row)
+    if not rows:
+        raise ConfigError(f"--loss {path}: the file holds no numbers")
+    return np.array(rows)

@@ -1,0 +1,68 @@
+"""`distsvm train`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from distsvm.cli.data_options import add_data, data_options
+from distsvm.cli.options import add_config, given_config
+from distsvm.cli.output import Output
+from distsvm.cli.session import watched
+from distsvm.cli.summary import finish
+from distsvm.cli.targets import check_model_target
+from distsvm.cli.task_options import add_task, make_task
+from distsvm.errors import ConfigError
+from distsvm.training.trainer import train
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_task(parser)
+    data = add_data(parser)
+    data.add_argument(
+        "--validation", nargs="+", metavar="FILE",
+        help="data of the same kind: stop when the loss there no longer falls (--patience), and "
+        "take the w of the lowest",
+    )  # fmt: skip
+    model = parser.add_argument_group("model")
+    model.add_argument(
+        "--model", metavar="DIR",
+        help="write the model to this folder (without it: to model/ in the folder of --run-dir)",
+    )  # fmt: skip
+    model.add_argument("--force", action="store_true", help="replace a model that is there")
+    model.add_argument(
+        "--start", metavar="DIR",
+        help="begin at the w of this model or run; the data may have more examples, features and "
+        "classes",
+    )  # fmt: skip
+    add_config(parser)
+
+
+def run(args: argparse.Namespace, output: Output) -> int:
+    config = given_config(args)
+    if args.model is None and "run_dir" not in config:
+        raise ConfigError("give --model or --run-dir: nothing would be left of the run")
+    if args.model is not None:
+        check_model_target(args.model, args.force)
+    task, options = make_task(args), data_options(args)
+    result = watched(
+        output,
+        f"distsvm {args.task}",
+        lambda callbacks: train(
+            task,
+            args.data,
+            weight=options.pop("weight", None),
+            data_options=options,
+            validation=args.validation,
+            start=args.start,
+            callbacks=callbacks,
+            **config,
+        ),
+    )
+    run_dir = config.get("run_dir")
+    model = args.model
+    if model is not None:
+        result.model.save(model)
+    elif run_dir is not None:
+        model = str(Path(run_dir) / "model")
+    return finish(output, result, model=model, run_dir=run_dir)

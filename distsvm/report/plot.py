@@ -1,0 +1,204 @@
+"""One chart of curves: the drawing in SVG, its labels in HTML, so that they keep their size."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+
+from distsvm.report.axes import Axis
+from distsvm.report.curves import (
+    HEIGHT,
+    WIDTH,
+    Points,
+    band_path,
+    dots_path,
+    line_path,
+    placed,
+    stepped,
+)
+
+# A label at the end of a curve has two lines.
+LABEL_HEIGHT = 29
+MOST_DOTS = 80
+MOST_READINGS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A line through (x, y), labelled at its end; NaN makes a hole.
+
+    Parameters
+    ----------
+    tone : "a", "b", "c", "d" or "grey"
+    kind : "line", "steps" (each value held until the next) or "thin"
+    value : str
+        The last value as text, written under the name.
+    """
+
+    name: str
+    x: np.ndarray
+    y: np.ndarray
+    tone: str
+    kind: str = "line"
+    value: str = ""
+    dots: bool = False
+
+
+@dataclass(frozen=True)
+class Level:
+    """A dashed line at one height."""
+
+    name: str
+    y: float
+    tone: str = "grey"
+    value: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """What the chart says under the pointer: a text for each place on the x-axis."""
+
+    x: np.ndarray
+    text: Callable[[int], str]
+
+
+def figure(name: str, title: str, text: str, body: str) -> str:
+    """A chart with its title and a sentence that says how to read it."""
+    return (
+        f'<figure class="card" id="{escape(name)}"><figcaption><h3>{escape(title)}</h3>'
+        f"<p>{escape(text)}</p></figcaption>{body}</figure>\n"
+    )
+
+
+def plot(
+    x_axis: Axis,
+    y_axis: Axis,
+    curves: Sequence[Curve],
+    *,
+    levels: Sequence[Level] = (),
+    band: bool = False,
+    readings: Readings | None = None,
+    alt: str,
+    extra: str = "",
+) -> str:
+    """The chart's HTML; `band` fills the area between the first two curves."""
+    drawn = [_stretches(curve, x_axis, y_axis) for curve in curves]
+    inside = [_grid(y_axis), extra]
+    if band:
+        inside.append(f'<path class="band" d="{band_path(drawn[0], drawn[1])}"/>')
+    for level in levels:
+        y = _height(y_axis, level.y)
+        if y is not None:
+            inside.append(f'<path class="level {level.tone}" d="M0 {y:g}H{WIDTH}"/>')
+    # The first curve is the one that matters: it goes on top.
+    for curve, stretches in reversed(list(zip(curves, drawn, strict=True))):
+        inside.append(
+            f'<path class="{curve.kind} {curve.tone}" d="{line_path(stretches)}"/>'
+            if stretches
+            else ""
+        )
+        if curve.dots and stretches:
+            own = placed(curve.x, curve.y, x_axis, y_axis)
+            points = [point for stretch in own for point in stretch]
+            if len(points) <= MOST_DOTS:
+                inside.append(f'<path class="dots {curve.tone}" d="{dots_path(points)}"/>')
+    ends = [
+        (stretches[-1][-1][1], curve.tone, curve.name, curve.value)
+        for curve, stretches in zip(curves, drawn, strict=True)
+        if stretches
+    ] + [
+        (y, level.tone, level.name, level.value)
+        for level in levels
+        if (y := _height(y_axis, level.y)) is not None
+    ]
+    return frame(x_axis, y_axis, "".join(inside), _end_labels(ends), readings, alt)
+
+
+def frame(
+    x_axis: Axis, y_axis: Axis, inside: str, ends: str, readings: Readings | None, alt: str
+) -> str:
+    """Axes, tick labels and titles around what is drawn `inside`."""
+    y_labels = "".join(
+        f'<span style="top:{100 * (1 - float(y_axis.at(tick))):.2f}%">{label}</span>'
+        for tick, label in zip(y_axis.ticks, y_axis.labels, strict=True)
+    )
+    x_labels = "".join(
+        f'<span style="left:{100 * float(x_axis.at(tick)):.2f}%">{label}</span>'
+        for tick, label in zip(x_axis.ticks, x_axis.labels, strict=True)
+    )
+    hover = "" if readings is None else f' data-readings="{_encoded(readings, x_axis)}"'
+    return (
+        f'<div class="plot"{hover}><div class="y-title">{escape(y_axis.title)}</div>'
+        f'<div class="y-labels">{y_labels}</div>'
+        f'<div class="area"><svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" '
+        f'role="img" aria-label="{escape(alt)}">{inside}{_marks(x_axis)}</svg>'
+        f'<div class="pointer" hidden></div></div><div class="ends">{ends}</div>'
+        f'<div class="x-labels">{x_labels}</div>'
+        f'<div class="x-title">{escape(x_axis.title)}</div></div>'
+    )
+
+
+def _stretches(curve: Curve, x_axis: Axis, y_axis: Axis) -> list[Points]:
+    stretches = placed(curve.x, curve.y, x_axis, y_axis)
+    if curve.kind != "steps":
+        return stretches
+    stretches = [stepped(points) for points in stretches]
+    if stretches:
+        # What is held is held to the end.
+        stretches[-1].append((WIDTH, stretches[-1][-1][1]))
+    return stretches
+
+
+def _grid(y_axis: Axis) -> str:
+    lines = "".join(f"M0 {_height(y_axis, tick):g}H{WIDTH}" for tick in y_axis.ticks)
+    return f'<path class="grid" d="{lines}"/>'
+
+
+def _marks(x_axis: Axis) -> str:
+    marks = "".join(
+        f"M{float(x_axis.at(tick)) * WIDTH:.1f} {HEIGHT}v-4" for tick in x_axis.ticks
+    )
+    return f'<path class="axis" d="M0 {HEIGHT}H{WIDTH}{marks}"/>'
+
+
+def _height(y_axis: Axis, value: float) -> float | None:
+    place = float(y_axis.at(value))
+    return None if math.isnan(place) else round((1 - place) * HEIGHT, 1)
+
+
+def _end_labels(ends: Sequence[tuple[float, str, str, str]]) -> str:
+    """Labels beside the ends of curves, moved apart where they would overlap."""
+    ends = sorted(ends, key=lambda end: end[0])
+    tops = apart([end[0] for end in ends], LABEL_HEIGHT, HEIGHT)
+    return "".join(
+        f'<span class="{tone}" style="top:{top:.0f}px"><b>{escape(name)}</b>'
+        f"<i>{escape(value)}</i></span>"
+        for top, (_, tone, name, value) in zip(tops, ends, strict=True)
+    )
+
+
+def apart(wanted: Sequence[float], size: float, limit: float) -> list[float]:
+    """Increasing centres near the wanted ones, `size` apart, within the limit if they all fit."""
+    centres: list[float] = []
+    for centre in wanted:
+        lowest = centres[-1] + size if centres else size / 2
+        centres.append(max(centre, lowest))
+    highest = limit - size / 2
+    for i in reversed(range(len(centres))):
+        centres[i] = min(centres[i], highest)
+        highest = centres[i] - size
+    return centres
+
+
+def _encoded(readings: Readings, x_axis: Axis) -> str:
+    """Some of the readings as JSON for an attribute: places in thousandths, and texts."""
+    places = x_axis.at(readings.x)
+    columns = np.nan_to_num(places * MOST_READINGS).astype(int)
+    some = np.flatnonzero((np.diff(columns, append=-1) != 0) & np.isfinite(places))
+    data = [[round(float(places[i]) * 1000), readings.text(int(i))] for i in some]
+    return escape(json.dumps(data, ensure_ascii=False, separators=(",", ":")))

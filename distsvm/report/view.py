@@ -1,0 +1,166 @@
+"""What a report knows of a run, whether it ended, is still going, or was killed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from distsvm.errors import CheckpointError
+from distsvm.solvers.base import PHASES, Round
+from distsvm.storage import read_json
+from distsvm.training.config import TrainConfig
+from distsvm.training.run_folder import RunFolder
+
+
+@dataclass(frozen=True)
+class WorkerShare:
+    """What one worker did in the run's last session."""
+
+    worker: int
+    busy_s: float
+    share: float
+    n_shards: int | None = None
+    n_restarts: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RunView:
+    """A run's folder, read once.
+
+    Parameters
+    ----------
+    run : dict
+        run.json; the configuration is apart.
+    history : list of Round
+    last_result : dict or None
+        result.json, which may be that of a session before the last.
+    model : dict or None
+        The manifest of the run's model.
+    """
+
+    path: Path
+    run: dict[str, Any]
+    config: TrainConfig
+    history: list[Round]
+    last_result: dict[str, Any] | None
+    model: dict[str, Any] | None
+    _columns: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """The result of the rounds in the history; None if there is none (yet)."""
+        result = self.last_result
+        if result is None or not self.history:
+            return None
+        return result if result["n_rounds"] == self.history[-1].number else None
+
+    @property
+    def last(self) -> Round | None:
+        return self.history[-1] if self.history else None
+
+    def known(self, name: str) -> float | None:
+        """C or eps as used; None where a default was used and the run has not said which."""
+        if self.last_result is not None:
+            return float(self.last_result[name])
+        return getattr(self.config, name)
+
+    def bound(self, name: str) -> float:
+        """primal, dual or gap: the result's, else those of the last round; NaN before that."""
+        if self.result is not None:
+            return float(self.result[name])
+        if self.last is None:
+            return math.nan
+        return float(getattr(self.last, "best_primal" if name == "primal" else name))
+
+    def column(self, name: str) -> np.ndarray:
+        """One field of every round as floats, None as NaN."""
+        if name not in self._columns:
+            values = [getattr(record, name) for record in self.history]
+            self._columns[name] = np.array(values, dtype=float)
+        return self._columns[name]
+
+    @cached_property
+    def fresh(self) -> np.ndarray:
+        """Which rounds were fresh."""
+        return np.array([record.kind == "fresh" for record in self.history], dtype=bool)
+
+    @property
+    def n_examples(self) -> int | None:
+        """How many examples there are: a first round that is fresh asks about each of them."""
+        first = self.history[0] if self.history else None
+        if first is None or first.number != 1 or first.kind != "fresh":
+            return None
+        return first.n_oracle_calls or None
+
+    def seconds(self) -> dict[str, float]:
+        """Seconds by phase; without a result, loading is not told apart from the rest."""
+        if self.result is not None:
+            phases = dict(self.result["seconds"])
+            phases.pop("total", None)
+            return phases
+        if self.last is None:
+            return {}
+        spent = {name: self.last.seconds.get(name, 0.0) for name in PHASES}
+        rest = max(0.0, self.last.elapsed_s - sum(spent.values()))
+        return spent | {"load and other": rest}
+
+    def workers(self) -> list[WorkerShare]:
+        """Each worker's busy time and its share of the last session."""
+        if self.last is None:
+            return []
+        if self.result is not None and self.result["activity"]:
+            session_s = self.result["seconds"]["total"] - self._session_start_s()
+            return [
+                WorkerShare(
+                    a["worker"], a["busy_s"], _share(a["busy_s"], session_s),
+                    len(a["shards"]), a["n_restarts"],
+                )
+                for a in self.result["activity"]
+            ]  # fmt: skip
+        session_s = self.last.elapsed_s - self._session_start_s()
+        return [
+            WorkerShare(i, busy_s, _share(busy_s, session_s))
+            for i, busy_s in enumerate(self.last.busy_s)
+        ]
+
+    def _session_start_s(self) -> float:
+        """When the last session began: workers' clocks start again when a run is resumed."""
+        start = 0.0
+        for before, after in zip(self.history[:-1], self.history[1:], strict=True):
+            if len(after.busy_s) != len(before.busy_s) or sum(after.busy_s) < sum(before.busy_s):
+                start = before.elapsed_s
+        return start
+
+
+def read_run(run_dir: str | Path) -> RunView:
+    """Read a run's folder; anything else is refused with a CheckpointError."""
+    path = Path(run_dir)
+    if not (path / "run.json").is_file():
+        raise CheckpointError(f"{path} is not the folder of a run: it has no run.json")
+    folder = RunFolder(path)
+    run = folder.read()
+    config = run.pop("config")
+    return RunView(
+        path=path,
+        run=run,
+        config=config,
+        history=folder.history(),
+        last_result=_optional(path / "result.json"),
+        model=_optional(path / "model" / "manifest.json"),
+    )
+
+
+def _optional(path: Path) -> dict[str, Any] | None:
+    data = read_json(path, CheckpointError) if path.exists() else None
+    if data is not None and not isinstance(data, dict):
+        raise CheckpointError(f"{path} is damaged: not an object")
+    return data
+
+
+def _share(busy_s: float, session_s: float) -> float:
+    return min(1.0, busy_s / session_s) if session_s > 0 else math.nan

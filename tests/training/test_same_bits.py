@@ -1,0 +1,74 @@
+"""Every executor with any number of workers gives the same bits and the same history."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from toy_tasks import ToyChain, toy_chains
+
+from distsvm import MulticlassTask, train
+from distsvm.data.synthetic import make_multiclass
+
+WORKER_FIELDS = {"seconds", "elapsed_s", "busy_s", "n_restarts"}
+
+EXECUTORS = [
+    ("serial", 1),
+    ("threads", 1),
+    ("threads", 3),
+    ("processes", 1),
+    ("processes", 2),
+    pytest.param("ray", 2, marks=pytest.mark.ray),
+]
+
+
+def history(result):
+    return [
+        {k: v for k, v in record.as_dict().items() if k not in WORKER_FIELDS}
+        for record in result.history
+    ]
+
+
+def dense():
+    X, y = make_multiclass(700, 12, 5, noise=0.3, seed=0)
+    return MulticlassTask(loss_scale=100.0), (X, y), {"C": 100.0, "eps": 0.5, "n_shards": 7}
+
+
+def dense32():
+    X, y = make_multiclass(500, 30, 4, noise=0.3, seed=1)
+    task = MulticlassTask(scale=True, class_weight="balanced")
+    return task, (X.astype(np.float32), y), {"C": 50.0, "eps": 0.01, "cache_size": 3}
+
+
+def csr():
+    X, y = make_multiclass(400, 40, 3, noise=0.3, seed=2)
+    X[np.abs(X) < 1] = 0
+    return MulticlassTask(), (sparse.csr_matrix(X), y), {"C": 20.0, "eps": 0.01, "n_blocks": 3}
+
+
+def chains():
+    return ToyChain(), list(zip(*toy_chains(n=60), strict=True)), {
+        "C": 20.0, "eps": 1e-3, "refresh_fraction": 0.3,
+    }  # fmt: skip
+
+
+PROBLEMS = {make.__name__: make for make in (dense, dense32, csr, chains)}
+_reference = {}
+
+
+def reference(name):
+    if name not in _reference:
+        task, data, config = PROBLEMS[name]()
+        _reference[name] = train(task, data, executor="serial", **config)
+    return _reference[name]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize(("executor", "n_workers"), EXECUTORS)
+def test_same_bits(problem, executor, n_workers, request):
+    if executor == "ray":
+        request.getfixturevalue("ray_session")
+    task, data, config = PROBLEMS[problem]()
+    expected = reference(problem)
+    result = train(task, data, executor=executor, n_workers=n_workers, **config)
+    assert np.array_equal(result.model.w, expected.model.w)
+    assert history(result) == history(expected)
+    assert (result.primal, result.dual) == (expected.primal, expected.dual)
