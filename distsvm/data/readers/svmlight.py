@@ -21,6 +21,7 @@ from distsvm.kernels import svmlight as kernel
 logger = logging.getLogger(__name__)
 
 MIN_BYTES = 1 << 16  # of a shard, unless the number of shards is given
+FLOAT64_MAX = np.finfo(np.float64).max
 
 EXPECTED = {
     kernel.BAD_LABEL: "a label, which is a finite number, at the beginning of the line",
@@ -114,15 +115,16 @@ class SvmlightSpec:
         n_rows, n_entries, n_slow, code, place = kernel.parse(
             array, self.labelled, largest, y, starts, columns, values, slow
         )
-        for entry, begin, end in slow[:n_slow].tolist():
-            number = float(text[begin:end])
-            if entry < 0:
-                y[-1 - entry] = number
-            else:
-                values[entry] = number
-            if abs(number) > (np.finfo(np.float64).max if entry < 0 else largest):
-                code, place = (kernel.BAD_LABEL if entry < 0 else kernel.BAD_VALUE), begin
-                break
+        if n_slow:
+            entry, begin, _ = slow[:n_slow].T
+            numbers = np.array([float(text[a:b]) for _, a, b in slow[:n_slow].tolist()])
+            of_label = entry < 0
+            y[-1 - entry[of_label]] = numbers[of_label]
+            values[entry[~of_label]] = numbers[~of_label]
+            bad = np.flatnonzero(np.abs(numbers) > np.where(of_label, FLOAT64_MAX, largest))
+            if bad.size:
+                code = kernel.BAD_LABEL if of_label[bad[0]] else kernel.BAD_VALUE
+                place = int(begin[bad[0]])
         if code:
             line = line_number(path, offset + place)
             found = _token(text, place)
