@@ -5,12 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import threading
-import traceback
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from enum import Enum
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -19,10 +18,11 @@ from typing import Any
 from distsvm.errors import ConfigError, TaskError
 from distsvm.executors import wire
 from distsvm.executors.base import checked_n_workers
-from distsvm.executors.blocks import Attachments, Blocks, Packed, unlink
+from distsvm.executors.blocks import Blocks, Packed, unlink
 from distsvm.executors.failures import FailurePolicy
-from distsvm.executors.host import Failure, Host, Reply
+from distsvm.executors.host import Failure, Reply
 from distsvm.executors.remote import RemoteExecutor
+from distsvm.executors.serving import serve
 from distsvm.executors.transport import Gone, Request, Transport
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -49,12 +49,18 @@ class ProcessesExecutor(RemoteExecutor):
         )
 
 
+class _State(Enum):
+    IDLE = "idle"
+    BUSY = "busy"
+    MIDWAY = "midway"  # in a message that an interrupt may have cut off
+
+
 @dataclass
 class _Child:
     process: BaseProcess
     conn: Connection
     ready: bool = False  # has it come as far as our own code?
-    busy: bool = False
+    state: _State = _State.IDLE
 
 
 class ProcessTransport(Transport):
@@ -92,16 +98,19 @@ class ProcessTransport(Transport):
     def send(self, worker: int, request: Request) -> None:
         frames = wire.encode((request.verb, request.shared, request.own))
         child = self._children[worker]
-        child.busy = True
+        child.state = _State.MIDWAY
         with suppress(OSError):  # it is dead, and receive will say so
             wire.send(child.conn, frames)
+        child.state = _State.BUSY
 
     def receive(self, workers: Sequence[int]) -> list[tuple[int, Reply | Gone]]:
         handles: dict[Any, int] = {}
+        answers: list[tuple[int, Reply | Gone]] = []
         for worker in workers:
             child = self._children[worker]
             handles[child.conn] = handles[child.process.sentinel] = worker
-        answers: list[tuple[int, Reply | Gone]] = []
+            if child.state is not _State.BUSY:
+                answers.append((worker, Gone("an interrupt cut off its message")))
         while not answers:
             for worker in sorted({handles[handle] for handle in wait(list(handles))}):
                 answer = self._read(self._children[worker])
@@ -111,7 +120,7 @@ class ProcessTransport(Transport):
 
     def close(self) -> None:
         for child in self._children.values():
-            _end(child, at_once=child.busy)
+            _end(child, at_once=child.state is not _State.IDLE)
         if self._finalizer is not None:
             self._finalizer()
             self._finalizer = None
@@ -122,13 +131,15 @@ class ProcessTransport(Transport):
         try:
             if not child.conn.poll():  # then it was the sentinel: ended, with nothing left to say
                 raise EOFError
+            child.state = _State.MIDWAY
             head, buffers = wire.receive(child.conn, writable=True)
         except (EOFError, OSError):
+            child.state = _State.BUSY
             return _post_mortem(child)
         if not child.ready:
-            child.ready = True
+            child.ready, child.state = True, _State.BUSY
             return None
-        child.busy = False
+        child.state = _State.IDLE
         try:
             reply, block = wire.decode(head, buffers)
         except Exception as error:
@@ -213,47 +224,3 @@ def _interrupts_held_back() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def serve(conn: Connection) -> None:
-    """The worker process: answer requests until the pipe closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    host, attachments = Host(), Attachments()
-    with suppress(EOFError, OSError):
-        wire.send(conn, wire.encode("ready"))
-        while True:
-            wire.send(conn, _answer(host, attachments, *wire.receive(conn, writable=False)))
-    del host
-    attachments.close_all_but(None)
-
-
-def _answer(host: Host, attachments: Attachments, head: bytes, buffers: list[Any]) -> list[Any]:
-    """The frames of (reply, block from which arrays were kept or None)."""
-    kept: Any = None
-    try:
-        verb, shared, own = wire.decode(head, buffers)
-        block = shared.block if isinstance(shared, Packed) else None
-        if isinstance(shared, Packed):
-            shared, kept = attachments.open(shared)
-    except Exception as error:
-        text = f"a worker cannot read what it was sent: {type(error).__name__}: {error}"
-        failure = Failure(None, ConfigError(text), traceback.format_exc())
-        return wire.encode((Reply(failure=failure), None))
-    reply = host.answer(verb, shared, own)
-    del shared, own
-    still = block if kept is not None and kept() is not None else None
-    try:
-        return wire.encode((reply, still), wire.by_name)
-    except Exception as error:
-        text = f"a result cannot be pickled: {type(error).__name__}: {error}"
-        failure = Failure(None, TaskError(text), traceback.format_exc())
-        return wire.encode((Reply(None, reply.busy_s, failure), still))
-
-
-def _end_with_parent() -> None:
-    """A long call must not go on for a driver that is no more."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)

@@ -108,6 +108,7 @@ class RayTransport(Transport):
         return tuple(self._put(arg) for arg in args)
 
     def send(self, worker: int, request: Request) -> None:
+        self._pending.pop(worker, None)
         # what is shared goes at the top level of the call, where Ray turns references into values
         try:
             answer = self._actors[worker].answer.remote(request.verb, request.own, *request.shared)
@@ -117,6 +118,9 @@ class RayTransport(Transport):
 
     def receive(self, workers: Sequence[int]) -> list[tuple[int, Reply | Gone]]:
         ray = self._ray
+        unsent = [worker for worker in workers if worker not in self._pending]
+        if unsent:
+            return [(worker, Gone("an interrupt cut off its message")) for worker in unsent]
         worker_of = {self._pending[worker]: worker for worker in workers}
         ray.wait(list(worker_of))
         ready, _ = ray.wait(list(worker_of), num_returns=len(worker_of), timeout=0)

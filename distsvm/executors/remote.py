@@ -14,7 +14,7 @@ from distsvm.errors import WorkerLost
 from distsvm.executors.assignment import consecutive_runs
 from distsvm.executors.base import Activity, Executor, checked_costs
 from distsvm.executors.failures import Decision, FailurePolicy, Loss
-from distsvm.executors.host import Reply
+from distsvm.executors.host import Failure, Reply
 from distsvm.executors.transport import Gone, Request, Transport
 from distsvm.executors.tree import Sum
 
@@ -164,8 +164,10 @@ class RemoteExecutor(Executor):
         jobs = [self._begin(number, request) for number, request in requests.items()]
         while any(job.reply is None for job in jobs):
             self._advance()
-        failed = [job for job in jobs if job.reply and job.reply.failure]
-        return {job.worker: self._value(job) for job in sorted(failed, key=_shard) or jobs}
+        failures = [job.reply.failure for job in jobs if job.reply and job.reply.failure]
+        if failures:
+            min(failures, key=_shard).throw()
+        return {job.worker: self._value(job) for job in jobs}
 
     def _value(self, job: _Job) -> Any:
         while job.reply is None:
@@ -182,8 +184,12 @@ class RemoteExecutor(Executor):
     def _begin(self, number: int, request: Request) -> _Job:
         while number in self._jobs:  # an interrupted call, or a map in between
             self._advance()
-        self._transport.send(number, request)
         job = self._jobs[number] = _Job(number, request, deque([request]))
+        try:
+            self._transport.send(number, request)
+        except Exception:  # it was not sent; after an interrupt nobody knows, and the job stays
+            del self._jobs[number]
+            raise
         return job
 
     def _advance(self) -> None:
@@ -250,9 +256,8 @@ def _in_order(positions: Mapping[int, list[int]], values: Mapping[int, Any]) -> 
     return [placed[i] for i in range(len(placed))]
 
 
-def _shard(job: _Job) -> int:
-    failure = job.reply and job.reply.failure
-    return -1 if not failure or failure.shard is None else failure.shard
+def _shard(failure: Failure) -> int:
+    return -1 if failure.shard is None else failure.shard
 
 
 def _span(shards: Sequence[int]) -> str:

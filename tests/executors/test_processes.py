@@ -18,6 +18,8 @@ from distsvm.errors import ConfigError
 from distsvm.executors import wire
 from distsvm.executors.processes import ProcessesExecutor
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
 PREAMBLE = """
 import os, sys
 import numpy as np
@@ -43,11 +45,15 @@ def script(tmp_path) -> Callable[[str], subprocess.CompletedProcess]:
     def run(text: str) -> subprocess.CompletedProcess:
         path = tmp_path / "script.py"
         path.write_text(text)
-        return subprocess.run(
-            [sys.executable, str(path)], capture_output=True, text=True, timeout=120
-        )
+        return python(str(path))
 
     return run
+
+
+def python(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, *arguments], env=ENVIRONMENT, capture_output=True, text=True, timeout=120
+    )
 
 
 def guarded(text: str) -> str:
@@ -111,9 +117,7 @@ def test_a_script_without_a_guard_is_told_so(script):
 
 
 def test_classes_typed_in_by_hand_work():
-    done = subprocess.run(
-        [sys.executable, "-c", PREAMBLE + RUN], capture_output=True, text=True, timeout=120
-    )
+    done = python("-c", PREAMBLE + RUN)
     assert done.stderr == ""
     assert done.stdout == "[100000.0, 100000.0]\n"
 
@@ -157,7 +161,23 @@ def test_after_an_interrupt_the_next_call_gets_its_own_answer(tmp_path):
         assert executor.run("first", np.full(10_000, 2.0)) == [2.0]
         assert executor.run("sigint") == [True]
         assert executor.run("threads") == [("1", "1")]
-        assert "OPENBLAS_NUM_THREADS" not in os.environ or os.environ["OPENBLAS_NUM_THREADS"]
+
+
+@pytest.mark.parametrize("verb", ["send", "receive"])
+def test_a_worker_whose_message_was_cut_off_by_an_interrupt_is_built_again(
+    tmp_path, monkeypatch, verb
+):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    with ProcessesExecutor(1) as executor:
+        executor.start([partial(Interrupter, tmp_path)])
+        with monkeypatch.context() as patch:
+            patch.setattr(wire, verb, interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                executor.run("first", np.ones(3))
+        assert executor.run("first", np.full(3, 2.0)) == [2.0]
+        assert executor.activity()[0].n_restarts == 1
 
 
 def test_a_worker_that_ends_itself_is_lost_with_its_exit_code(tmp_path, caplog):
@@ -209,7 +229,7 @@ if __name__ == "__main__":
 """
     path = tmp_path / "script.py"
     path.write_text(PREAMBLE + text)
-    driver = subprocess.Popen([sys.executable, str(path)])
+    driver = subprocess.Popen([sys.executable, str(path)], env=ENVIRONMENT)
     try:
         worker = os.pidfd_open(int(out.read_text()))
     finally:

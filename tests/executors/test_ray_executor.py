@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 import subprocess
 import sys
 import time
@@ -14,6 +15,13 @@ from hosted import Hosted
 from distsvm.errors import ConfigError, PlacementError
 from distsvm.executors import make_executor
 from distsvm.executors.ray import RayExecutor, _options, _room
+
+
+def python(*arguments: str) -> subprocess.CompletedProcess:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return subprocess.run(
+        [sys.executable, *arguments], env=environment, capture_output=True, text=True, timeout=120
+    )
 
 
 @pytest.mark.ray
@@ -72,7 +80,7 @@ assert not ray.is_initialized()
 """
     path = tmp_path / "script.py"
     path.write_text(text)
-    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=120)
+    done = python(str(path))
     assert done.returncode == 0, done.stderr
 
 
@@ -102,7 +110,8 @@ def test_importing_executors_imports_no_ray():
         "import sys, distsvm.executors, distsvm.executors.processes, distsvm.executors.ray;"
         "assert 'ray' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    done = python("-c", code)
+    assert done.returncode == 0, done.stderr
 
 
 def test_resources_become_options_of_an_actor():

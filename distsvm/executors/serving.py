@@ -1,0 +1,61 @@
+"""The main loop of a worker process."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import traceback
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from distsvm.errors import ConfigError, TaskError
+from distsvm.executors import wire
+from distsvm.executors.blocks import Attachments, Packed
+from distsvm.executors.host import Failure, Host, Reply
+
+
+def serve(conn: Connection) -> None:
+    """The worker process: answer requests until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    host, attachments = Host(), Attachments()
+    with suppress(EOFError, OSError):
+        wire.send(conn, wire.encode("ready"))
+        while True:
+            wire.send(conn, _answer(host, attachments, *wire.receive(conn, writable=False)))
+    del host
+    attachments.close_all_but(None)
+
+
+def _answer(host: Host, attachments: Attachments, head: bytes, buffers: list[Any]) -> list[Any]:
+    """The frames of (reply, block from which arrays were kept or None)."""
+    kept: Any = None
+    try:
+        verb, shared, own = wire.decode(head, buffers)
+        block = shared.block if isinstance(shared, Packed) else None
+        if isinstance(shared, Packed):
+            shared, kept = attachments.open(shared)
+    except Exception as error:
+        text = f"a worker cannot read what it was sent: {type(error).__name__}: {error}"
+        failure = Failure(None, ConfigError(text), traceback.format_exc())
+        return wire.encode((Reply(failure=failure), None))
+    reply = host.answer(verb, shared, own)
+    del shared, own
+    still = block if kept is not None and kept() is not None else None
+    try:
+        return wire.encode((reply, still), wire.by_name)
+    except Exception as error:
+        text = f"a result cannot be pickled: {type(error).__name__}: {error}"
+        failure = Failure(None, TaskError(text), traceback.format_exc())
+        return wire.encode((Reply(None, reply.busy_s, failure), still))
+
+
+def _end_with_parent() -> None:
+    """A long call must not go on for a driver that is no more."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
