@@ -59,13 +59,14 @@ def run(args: argparse.Namespace, output: Output) -> int:
         "",
         *pairs(
             [
-                ("check      ", f"½‖w‖² + C·R(w) anew in NumPy: {value(checked)}, {mark}"),
+                ("check", f"½‖w‖² + C·R(w) anew in NumPy: {value(checked)}, {mark}"),
                 ("test", f"accuracy {style.bold(f'{accuracy:.4f}')} in "
                          f"{seconds(result.seconds['total'])}"),
                 ("LinearSVC", f"accuracy {peer:.4f} in {seconds(peer_s)} (scikit-learn's default, "
                               "same split)"),
             ],
             style,
+            output.width,
         ),
         "",
         *pictures(result.model, X_test, y_test, output),

@@ -49,6 +49,7 @@ class Counts:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "distsvm evaluate --model DIR --data FILE … [options]"
     parser.add_argument("--model", required=True, metavar="DIR", help="folder of the model")
     add_data(parser)
     add_place(parser)
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
         facts["macro_f1"] = float(np.mean([row["f1"] for row in rows]))
         facts["confusion"] = total.confusion
     output.record("result", facts)
-    output.show(*pairs(_overall(facts), output.style))
+    output.show(*pairs(_overall(facts), output.style, output.width))
     if classes:
         output.show("", *_class_lines([str(label) for label in labels], total, output))
     return exits.DONE

@@ -85,6 +85,11 @@ def seconds(s: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
+def clock(s: float) -> str:
+    """A duration that changes as one looks: whole seconds, tenths at first."""
+    return f"{s:.1f} s" if s < 9.95 else seconds(s)
+
+
 def size(n_bytes: int) -> str:
     """A number of bytes with a binary unit."""
     amount, unit = float(n_bytes), "B"
@@ -95,13 +100,31 @@ def size(n_bytes: int) -> str:
     return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
 
 
-def pairs(rows: Sequence[tuple[str, str]], style: Style = PLAIN) -> list[str]:
-    """Lines of names and values, the values one below the other; a row ("", "") is a blank line."""
-    width = max((len(name) for name, _ in rows), default=0)
+def wrapped(text: str, width: int) -> list[str]:
+    """The text in lines of at most `width` columns, broken at blanks where it can be."""
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if visible(longer) <= width or not lines[-1]:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
+
+
+def pairs(
+    rows: Sequence[tuple[str, str]], style: Style = PLAIN, width: int = 80, column: int = 11
+) -> list[str]:
+    """Lines of names and values, the values one below the other; a row ("", "") is a blank line.
+
+    The values begin behind the longest name, or behind `column` if that is more.
+    """
+    column = max((column, *(len(name) for name, _ in rows)))
     lines = []
     for name, text in rows:
-        line = f"  {style.dim(name.ljust(width))}  {text}"
-        lines.append(line.rstrip() if name or text else "")
+        first, *rest = wrapped(text, max(20, width - column - 4))
+        lines.append(f"  {style.dim(name.ljust(column))}  {first}" if name or text else "")
+        lines += [" " * (column + 4) + line for line in rest]
     return lines
 
 

@@ -47,9 +47,9 @@ def run(args: argparse.Namespace, output: Output) -> int:
     names = None if args.names is None else read_names(args.names)
     kind = kind_of(folder)
     if kind == "run":
-        facts, lines = _run(folder)
+        facts, lines = _run(folder, output)
     elif kind == "checkpoint":
-        facts, lines = _checkpoint(folder)
+        facts, lines = _checkpoint(folder, output)
     else:
         facts, lines = _model(folder, args.top, names, output)
     output.record("result", {"kind": kind, "path": str(folder), **facts})
@@ -108,7 +108,7 @@ def _model(
         ("‖w‖", value(facts["norm"])),
         *_certificate_rows(model),
     ]
-    lines = pairs(rows, output.style)
+    lines = pairs(rows, output.style, output.width)
     classes = top_features(model, n_top, names)
     facts["top_features"] = classes
     if n_top > 0:
@@ -137,7 +137,7 @@ def _certificate_rows(model: Model) -> list[tuple[str, str]]:
 def _class_lines(found: dict[str, Any], output: Output) -> list[str]:
     style = output.style
     lines = [
-        f"  {style.bold(f'class {found["label"]}')}  "
+        f"  {style.bold('class ' + str(found['label']))}  "
         + style.dim(f"norm {small(found['norm'])}, intercept {found['intercept']:+.3g}")
     ]
     for side in ("for", "against"):
@@ -153,7 +153,7 @@ def _class_lines(found: dict[str, Any], output: Output) -> list[str]:
 # --- a run and its checkpoints -------------------------------------------------------------
 
 
-def _run(folder: Path) -> tuple[dict[str, Any], list[str]]:
+def _run(folder: Path, output: Output) -> tuple[dict[str, Any], list[str]]:
     home = RunFolder(folder)
     run = home.read()
     rounds = home.history()
@@ -181,7 +181,7 @@ def _run(folder: Path) -> tuple[dict[str, Any], list[str]]:
     ]
     if (folder / "model").exists():
         rows.append(("model", str(folder / "model")))
-    return facts, pairs(rows)
+    return facts, pairs(rows, output.style, output.width)
 
 
 def _state(folder: Path, rounds: list[Round]) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def _state(folder: Path, rounds: list[Round]) -> dict[str, Any]:
     return {"state": "unfinished", "quiet_s": age_s, "state_in_words": words}
 
 
-def _checkpoint(folder: Path) -> tuple[dict[str, Any], list[str]]:
+def _checkpoint(folder: Path, output: Output) -> tuple[dict[str, Any], list[str]]:
     checkpoint = read_checkpoint(folder)
     n_bytes = sum(p.stat().st_size for p in folder.iterdir())
     planes = len(list(folder.glob("planes-*.npz")))
@@ -222,7 +222,7 @@ def _checkpoint(folder: Path) -> tuple[dict[str, Any], list[str]]:
         ("size", f"{size(n_bytes)}, planes of {counted(planes, 'shard')}"),
         *_round_rows(record),
     ]
-    return facts, pairs(rows)
+    return facts, pairs(rows, output.style, output.width)
 
 
 def _round_rows(record: Round | None) -> list[tuple[str, str]]:

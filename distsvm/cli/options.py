@@ -26,7 +26,7 @@ class Option:
     help: str
 
     def add(self, group: argparse._ArgumentGroup) -> None:
-        # Absent unless given: the library alone knows the defaults, and resume() only hears changes.
+        # Absent unless given: the library alone knows the defaults, resume() only hears changes.
         group.add_argument(
             self.flag, dest=self.field, type=self.read, metavar=self.metavar, help=self.help,
             default=argparse.SUPPRESS,
@@ -36,8 +36,8 @@ class Option:
 GROUPS: dict[str, tuple[Option, ...]] = {
     "objective: min_w ½‖w‖² + C·R(w), R(w) = Σ c_i·H_i(w) / Σ c_i": (
         Option("--C", "C", number, "C",
-               "multiplies the mean hinge loss; LIBLINEAR's C is C / Σ c_i (C / n without weights). "
-               "Default: 10 · Σ c_i · largest loss / mean ‖Ψ(x, y)‖²"),
+               "multiplies the mean hinge loss; LIBLINEAR's C is C / Σ c_i (C / n without "
+               "weights). Default: 10 · Σ c_i · largest loss / mean ‖Ψ(x, y)‖²"),
         Option("--C-per-example", "C_per_example", number, "C",
                "LIBLINEAR's C, instead of --C: C = C_per_example · Σ c_i"),
         Option("--rescaling", "rescaling", str, "KIND",
@@ -45,7 +45,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
     ),
     "when to stop (what comes first)": (
         Option("--eps", "eps", number, "EPS",
-               "in units of the loss: stop when primal − dual ≤ C·eps. Default: 0.001 · largest loss"),
+               "in units of the loss: stop when primal − dual ≤ C·eps. "
+               "Default: 0.001 · largest loss"),
         Option("--rel-gap", "rel_gap", maybe_number, "X",
                "no unit: stop when (primal − dual) / primal ≤ X. Default: none"),
         Option("--max-rounds", "max_rounds", maybe_whole, "N",
@@ -53,8 +54,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
         Option("--max-seconds", "max_seconds", maybe_number, "S",
                "stop after so many seconds of this session. Default: none"),
         Option("--patience", "patience", whole, "N",
-               "with --validation: stop after so many fresh rounds without a lower validation loss. "
-               "Default: 10"),
+               "with --validation: stop after so many fresh rounds without a lower validation "
+               "loss. Default: 10"),
     ),
     "how to get there (changes time, not the optimum)": (
         Option("--solver", "solver", str, "NAME", "auto (default) or one-slack"),
@@ -74,7 +75,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
         Option("--idle-solves", "idle_solves", whole, "N",
                "drop a cut whose α was 0 in so many solves. Default: 50"),
         Option("--max-cuts", "max_cuts", whole, "N",
-               "above it, cuts are replaced by their sum Σ α·cut. Default: none (50 for line-search)"),
+               "above it, cuts are replaced by their sum Σ α·cut. Default: none, 50 a block for "
+               "line-search"),
         Option("--shards", "n_shards", whole, "N",
                "parts of the data; sums are made shard by shard, so they belong to the problem. "
                "Default: 16, fewer for small data"),

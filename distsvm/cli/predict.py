@@ -26,6 +26,7 @@ from distsvm.workers.shard_worker import ShardWorker
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "distsvm predict --model DIR --data FILE … --output FILE [options]"
     parser.add_argument("--model", required=True, metavar="DIR", help="folder of the model")
     parser.add_argument(
         "--output", required=True, metavar="FILE",

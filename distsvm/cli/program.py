@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from distsvm.cli import exits
 from distsvm.cli.output import LogLines, Output
-from distsvm.errors import DistSVMError
+from distsvm.errors import ConfigError, DistSVMError
 from distsvm.version import __version__
 
 VERBS = {
@@ -97,6 +97,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else list(argv)
     verb = next((word for word in argv if not word.startswith("-")), None)
     try:
+        if not argv:
+            build_parser(None).print_help()
+            return exits.USAGE
         args = build_parser(verb).parse_args(argv)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else exits.USAGE
@@ -124,12 +127,24 @@ def _guarded(args: argparse.Namespace, output: Output, verbose: int) -> int:
         if verbose:
             output.raw_error(traceback.format_exc())
         code, text = exits.code_of_error(error), str(error)
-        if not isinstance(error, (DistSVMError, OSError)):
+        if isinstance(error, ConfigError):
+            text = _in_flags(text)
+        elif not isinstance(error, (DistSVMError, OSError)):
             text = f"unexpected {type(error).__name__}: {error}"
             text += "" if verbose else " (--verbose shows where)"
         output.record("error", {"kind": type(error).__name__, "message": text, "exit_code": code})
         output.error(text)
         return code
+
+
+def _in_flags(text: str) -> str:
+    """The message with the option's name, where it begins with the library's parameter."""
+    from distsvm.cli.options import GROUPS  # here, as it loads what only training needs
+
+    for option in (option for options in GROUPS.values() for option in options):
+        if text.startswith(f"{option.field}="):
+            return f"{option.flag} {text.removeprefix(f'{option.field}=')}"
+    return text
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from distsvm.cli.formatting import (
     PLAIN,
     Style,
     clipped,
+    clock,
     count,
     seconds,
     share,
@@ -21,6 +22,7 @@ from distsvm.cli.formatting import (
 from distsvm.solvers.base import Round
 from distsvm.training.callbacks import RunStart
 
+COMPILING = "compiling kernels for this machine (once; kept on disk)"
 LABEL, VALUE, BETWEEN = 10, 13, 3
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
@@ -33,8 +35,11 @@ class Progress:
     doing: str = "loading and scanning the data"
     start: RunStart | None = None
     record: Round | None = None
+    compiling: bool = False
+    max_seconds: float | None = None
     first_gap: float = math.inf
     points: list[tuple[float, float]] = field(default_factory=list)
+    earlier_s: float = 0.0
     stopping: bool = False
 
     def began(self, start: RunStart) -> None:
@@ -58,9 +63,11 @@ class Progress:
             target = max(target, self.start.rel_gap * abs(self.record.best_primal))
         return target
 
-    def left_s(self) -> float | None:
-        """Seconds until the gap is reached, or the limit of rounds; None while not known."""
+    def left_s(self, session_s: float) -> float | None:
+        """Seconds until the gap or a limit is reached, by what is known after so many seconds."""
         known = [time_left(self.points, self.target), self._rounds_left_s()]
+        if self.max_seconds is not None and self.record is not None:
+            known.append(max(0.0, self.max_seconds - session_s))
         return min((s for s in known if s is not None), default=None)
 
     def _rounds_left_s(self) -> float | None:
@@ -76,30 +83,31 @@ class Progress:
 
 def render(
     progress: Progress,
-    elapsed_s: float,
+    session_s: float,
     width: int,
     style: Style = PLAIN,
     *,
     unicode: bool = True,
     spinner: str = "",
 ) -> list[str]:
-    """The display as lines of at most `width` columns."""
+    """The display as lines of at most `width` columns, `session_s` seconds after the start."""
     lines = [_title(progress, style)]
     if progress.record is None:
-        lines.append(f"{spinner} {progress.doing}  {style.dim(seconds(elapsed_s))}".lstrip())
+        doing = COMPILING if progress.compiling else progress.doing
+        lines.append(f"{spinner} {doing}  {style.dim(clock(session_s))}".lstrip())
     else:
         lines += [_bar_line(progress, width, style, unicode)]
-        lines += _grid(_cells(progress, progress.record, elapsed_s), width, style)
+        lines += _grid(_cells(progress, progress.record, session_s), width, style)
     if progress.stopping:
         lines.append(style.bold("stopping after this round; Ctrl-C again aborts at once"))
     return [clipped(line, width) for line in lines if line]
 
 
-def plain_line(progress: Progress) -> str:
+def plain_line(progress: Progress, session_s: float) -> str:
     """The last round in one line, for logs."""
     record = progress.record
     assert record is not None
-    left = progress.left_s()
+    left = progress.left_s(session_s)
     parts = [
         f"round {record.number} {record.kind}",
         f"primal {value(record.best_primal)}",
@@ -112,7 +120,7 @@ def plain_line(progress: Progress) -> str:
         parts.append(f"hits {count(record.n_cache_hits)}")
     if record.validation_loss is not None:
         parts.append(f"validation loss {small(record.validation_loss)}")
-    parts += [seconds(record.elapsed_s), f"left {'?' if left is None else '~' + seconds(left)}"]
+    parts += [seconds(record.elapsed_s), f"left {'?' if left is None else '~' + clock(left)}"]
     return "  ".join(parts)
 
 
@@ -164,19 +172,18 @@ def _bar_line(progress: Progress, width: int, style: Style, unicode: bool) -> st
     return style.bold(before) + coloured + after
 
 
-def _cells(progress: Progress, record: Round, elapsed_s: float) -> list[tuple[str, str]]:
-    left = progress.left_s()
+def _cells(progress: Progress, record: Round, session_s: float) -> list[tuple[str, str]]:
+    left = progress.left_s(session_s)
     cells = [
         ("round", f"{count(record.number)} {record.kind}"),
         ("primal", value(record.best_primal)),
         ("dual", value(record.dual)),
-        ("gap", f"{small(record.gap)}"),
-        ("oracle", f"{share(record.seconds.get('oracle', 0.0), sum(record.seconds.values()))}"),
+        ("oracle", share(record.seconds.get("oracle", 0.0), sum(record.seconds.values()))),
         ("calls", count(record.n_oracle_calls)),
         ("cache hits", count(record.n_cache_hits)),
         ("cuts", f"{count(record.n_cuts)} ({count(record.n_support_cuts)})"),
-        ("elapsed", seconds(elapsed_s)),
-        ("left", "?" if left is None else f"~{seconds(left)}"),
+        ("elapsed", clock(progress.earlier_s + session_s)),
+        ("left", "?" if left is None else f"~{clock(left)}"),
     ]
     if record.validation_loss is not None and record.validation_accuracy is not None:
         cells.append(("val. loss", small(record.validation_loss)))

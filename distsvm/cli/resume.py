@@ -11,12 +11,14 @@ from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_model_target
 from distsvm.training.config import TrainConfig
+from distsvm.training.run_folder import RunFolder
 from distsvm.training.trainer import resume
 
 CHANGEABLE = TrainConfig.FREE - {"run_dir"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "distsvm resume RUN_DIR [options]"
     parser.description = (
         "Go on with a run from its last checkpoint; the result has the same bits as that of a run\n"
         "that was never stopped. Options that are not given stay as they were; none lifts a limit."
@@ -38,6 +40,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
         output,
         f"distsvm resume {args.run_dir}",
         lambda callbacks: resume(args.run_dir, callbacks=callbacks, **changes),
+        changes.get("max_seconds", RunFolder(args.run_dir).read()["config"].max_seconds),
     )
     if args.model is not None:
         result.model.save(args.model)

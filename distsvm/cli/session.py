@@ -13,27 +13,29 @@ from types import FrameType
 from typing import Any
 
 from distsvm.cli.output import Output
-from distsvm.cli.progress import Progress, plain_line, render, start_line
+from distsvm.cli.progress import COMPILING, Progress, plain_line, render, start_line
 from distsvm.kernels.compiling import on_first_compile
 from distsvm.solvers.base import Round
 from distsvm.training.callbacks import Callback, RunStart
 from distsvm.training.result import TrainResult
 
-COMPILING = "compiling kernels for this machine (once; kept on disk)"
 REDRAW_S = 0.1
 PLAIN_S = 1.0
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
 def watched(
-    output: Output, title: str, call: Callable[[Sequence[Callback]], TrainResult]
+    output: Output,
+    title: str,
+    call: Callable[[Sequence[Callback]], TrainResult],
+    max_seconds: float | None = None,
 ) -> TrainResult:
     """Run `call(callbacks)`, a training run, with its progress shown and Ctrl-C obeyed.
 
     The first Ctrl-C ends the run after the current round, as "interrupted"; before the first
     round, and at the second Ctrl-C, KeyboardInterrupt is raised at once.
     """
-    progress = Progress(title)
+    progress = Progress(title, max_seconds=max_seconds)
     display = _display(output, progress)
     interrupts = Interrupts(display.on_interrupt)
     with ExitStack() as stack:
@@ -87,6 +89,7 @@ class Display(Callback):
 
     def __init__(self, output: Output, progress: Progress) -> None:
         self.output, self.progress = output, progress
+        self._began = time.perf_counter()
 
     def __enter__(self) -> Display:
         return self
@@ -99,9 +102,16 @@ class Display(Callback):
 
     def on_round(self, record: Round) -> None:
         self.progress.add(record)
+        # A resumed run counts the time of its earlier sessions.
+        self.progress.earlier_s = record.elapsed_s - self.session_s
+
+    @property
+    def session_s(self) -> float:
+        return time.perf_counter() - self._began
 
     def on_compile(self) -> None:
         """A kernel is compiled; called by any thread."""
+        self.progress.compiling = True
 
     def on_interrupt(self) -> None:
         """Ctrl-C; called by the signal handler, which may have come amidst a write of ours."""
@@ -136,9 +146,10 @@ class PlainLines(Display):
         now = time.perf_counter()
         if now - self._last_s >= PLAIN_S:
             self._last_s = now
-            self.output.say(plain_line(self.progress))
+            self.output.say(plain_line(self.progress, self.session_s))
 
     def on_compile(self) -> None:
+        super().on_compile()
         self.output.say(COMPILING)
 
     def on_interrupt(self) -> None:
@@ -154,8 +165,6 @@ class Live(Display):
     """
 
     def __enter__(self) -> Live:
-        self._began = time.perf_counter()
-        self._earlier_s = 0.0
         self._n_drawn = 0
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._redraw, name="distsvm-progress", daemon=True)
@@ -167,21 +176,13 @@ class Live(Display):
         self._thread.join()
         self.output.screen.clear()
 
-    def on_round(self, record: Round) -> None:
-        super().on_round(record)
-        # A resumed run counts the time of its earlier sessions.
-        self._earlier_s = record.elapsed_s - (time.perf_counter() - self._began)
-
-    def on_compile(self) -> None:
-        self.progress.doing = COMPILING
-
     def _redraw(self) -> None:
         while not self._end.wait(REDRAW_S):
             frames = SPINNER if self.output.unicode else "|/-\\"
             self._n_drawn += 1
             lines = render(
                 self.progress,
-                time.perf_counter() - self._began + self._earlier_s,
+                self.session_s,
                 self.output.width,
                 self.output.style,
                 unicode=self.output.unicode,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
 
-from distsvm.cli.session import COMPILING
 from distsvm.cli.output import Output
+from distsvm.cli.progress import COMPILING
 from distsvm.data import Dataset
 from distsvm.data.shard import ShardSpec
 from distsvm.executors import make_executor

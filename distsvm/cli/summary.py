@@ -51,7 +51,7 @@ def finish(
         rows.append(("model", str(model)))
     if run_dir is not None:
         rows.append(("run", str(run_dir)))
-    output.say(*pairs([(name.ljust(11), text) for name, text in rows], output.style))
+    output.say(*pairs(rows, output.style, output.width))
     if result.stop_reason in ("interrupted", "max_rounds", "max_seconds") and resumable:
         output.note(_how_to_go_on(result, model, run_dir))
     return code
@@ -85,7 +85,7 @@ def summary(result: TrainResult, output: Output) -> list[str]:
         text = f"loss {small(best['loss'])}, accuracy {best['accuracy']:.4f}"
         rows.append(("validation", f"{text} after round {best['round']}, whose w is the model"))
     rows += [("time", _times(result.seconds))]
-    return pairs(rows, style)
+    return pairs(rows, style, output.width)
 
 
 def _ratio(gap: float, primal: float) -> str:
@@ -112,7 +112,5 @@ def _how_to_go_on(result: TrainResult, model: str | Path | None, run_dir: str | 
     if run_dir is None:
         how = "" if model is None else f"; --start {shlex.quote(str(model))} begins at its model"
         return f"{where}; without --run-dir it cannot be resumed{how}"
-    limit = {"max_rounds": " --max-rounds N", "max_seconds": " --max-seconds S"}
-    return f"{where}; go on with: distsvm resume {shlex.quote(run_dir)}" + limit.get(
-        result.stop_reason, ""
-    )
+    limit = " --max-rounds N" if result.stop_reason == "max_rounds" else ""
+    return f"{where}; go on with: distsvm resume {shlex.quote(run_dir)}{limit}"

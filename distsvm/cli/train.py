@@ -17,6 +17,7 @@ from distsvm.training.trainer import train
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "distsvm train --task TASK --data FILE … --model DIR [options]"
     add_task(parser)
     data = add_data(parser)
     data.add_argument(
@@ -58,6 +59,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
             callbacks=callbacks,
             **config,
         ),
+        config.get("max_seconds"),
     )
     run_dir = config.get("run_dir")
     model = args.model
