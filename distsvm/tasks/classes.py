@@ -77,7 +77,8 @@ class ClassTask(Task):
         classes = labels if self.classes is None else np.unique(np.asarray(self.classes))
         unknown = labels[~np.isin(labels, classes)]
         if unknown.size:
-            raise DataError(f"label {unknown[0]!r} is not among the classes {_shown(classes)}")
+            label = unknown.tolist()[0]
+            raise DataError(f"label {label!r} is not among the classes {_shown(classes)}")
         self._check_classes(classes)
         # A file that never uses column 0 counts from 1.
         base = 1 if summary.least_column >= 1 else 0
@@ -97,7 +98,7 @@ class ClassTask(Task):
     def _check_classes(self, classes: np.ndarray) -> None:
         if classes.size < 2:
             raise DataError(
-                f"the data has one class, {classes[0]!r}; at least two classes are needed"
+                f"the data has one class, {classes.tolist()[0]!r}; at least two classes are needed"
             )
 
     def _scaler(self, summary: Summary, base: int) -> np.ndarray | None:
@@ -253,8 +254,9 @@ class ClassTask(Task):
         place = np.minimum(np.searchsorted(labels, y), labels.size - 1)
         wrong = np.flatnonzero(labels[place] != y)
         if wrong.size:
+            label = y[wrong].tolist()[0]
             raise DataError(
-                f"example {first + wrong[0]}: label {y[wrong[0]]!r} is not among the classes "
+                f"example {first + wrong[0]}: label {label!r} is not among the classes "
                 f"{_shown(labels)}"
             )
         return place.astype(np.int32)
