@@ -99,7 +99,8 @@ class ClassSVC(ClassifierMixin, TrainedEstimator):
 
     def _check_classes(self, classes: np.ndarray) -> None:
         if classes.size < 2:
-            raise DataError(f"y has one class, {classes[0]!r}; at least two classes are needed")
+            only = classes.tolist()[0]
+            raise DataError(f"y has one class, {only!r}; at least two classes are needed")
 
     def _task(self) -> ClassTask:
         scaling = self.intercept_scaling
