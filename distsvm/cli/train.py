@@ -52,7 +52,6 @@ def run(args: argparse.Namespace, output: Output) -> int:
         lambda callbacks: train(
             task,
             args.data,
-            weight=options.pop("weight", None),
             data_options=options,
             validation=args.validation,
             start=args.start,

@@ -181,9 +181,12 @@ class Trainer:
         """Have every worker read its own shards, scan them once, and bind the task to them."""
         config = self.config
         self.data, self.validation = data, validation
+        if isinstance(weight, str):  # the name of a column: the validation's too, kept for resume
+            options, weight = {**options, "weight": weight}, None
         self.data_options = options
         cost = None if self.task.compiled else self.task.cost
-        specs = list(open_data(data, outputs, weight, **options).specs(config.n_shards, cost))
+        own = options if weight is None else {**options, "weight": weight}
+        specs = list(open_data(data, outputs, **own).specs(config.n_shards, cost))
         checks = []
         if validation is not None:
             checks = list(open_data(validation, **options).specs(None, cost))
