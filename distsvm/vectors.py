@@ -40,13 +40,14 @@ class SparseVector:
 Vector: TypeAlias = "np.ndarray | SparseVector"
 
 
-def compact(dense: np.ndarray) -> Vector:
-    """The same vector in whichever form takes fewer bytes; a dense result is a copy."""
+def compact(dense: np.ndarray, gain: float = 1.0) -> Vector:
+    """The same vector, sparse where that takes less than 1/gain of the bytes, else as it is."""
     index_type = np.int32 if dense.size < 2**31 else np.int64
-    nnz = np.count_nonzero(dense)
-    if nnz * (8 + np.dtype(index_type).itemsize) >= dense.nbytes:
-        return dense.copy()
-    index = np.flatnonzero(dense)
+    filled = dense != 0
+    nnz = np.count_nonzero(filled)
+    if gain * nnz * (8 + np.dtype(index_type).itemsize) >= dense.nbytes:
+        return dense
+    index = np.flatnonzero(filled)
     return SparseVector(index.astype(index_type), dense[index], dense.size)
 
 
@@ -70,11 +71,13 @@ def add_into(out: np.ndarray, coefficient: float, v: Vector) -> None:
 def add(u: Vector, v: Vector) -> Vector:
     """u + v; sparse only when both are."""
     if isinstance(u, SparseVector) and isinstance(v, SparseVector):
-        index = np.union1d(u.index, v.index)
-        value = np.zeros(index.size)
-        value[np.searchsorted(index, u.index)] += u.value
-        value[np.searchsorted(index, v.index)] += v.value
-        return SparseVector(index, value, u.dim)
+        index = np.concatenate([u.index, v.index])
+        order = np.argsort(index, kind="stable")  # merges two sorted runs in linear time
+        index, value = index[order], np.concatenate([u.value, v.value])[order]
+        twice = index[1:] == index[:-1]
+        value[:-1][twice] += value[1:][twice]
+        kept = np.concatenate([[True], ~twice])[: index.size]
+        return SparseVector(index[kept], value[kept], u.dim)
     dense, other = (u, v) if isinstance(u, np.ndarray) else (v, u)
     out = np.array(dense)
     add_into(out, 1.0, other)

@@ -36,3 +36,12 @@ def most_violated(scores, truth, losses, slack, output, loss, value):
         output[i] = best
         loss[i] = delta[best]
         value[i] = highest
+
+
+@kernel
+def plane_values(scores, place, truth, output, loss, slack, out):
+    """q − ⟨p, w⟩ of each plane, from the scores of all classes of its example, scores[place]."""
+    for i in range(output.size):
+        s = scores[place[i]]
+        margin = s[truth[i]] - s[output[i]]
+        out[i] = loss[i] * (1.0 - margin) if slack else loss[i] - margin

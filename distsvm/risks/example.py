@@ -11,7 +11,7 @@ from distsvm.cuts.cut import Cut
 from distsvm.executors.base import Executor
 from distsvm.messages import Sums
 from distsvm.risks.base import Answer
-from distsvm.vectors import Vector, add_into, compact, dot, scale
+from distsvm.vectors import Vector, add_into, compact, dot, scale, to_dense
 
 
 class ExampleRisk:
@@ -51,7 +51,8 @@ class ExampleRisk:
         return self._answer("refresh", w, round_number, fraction)
 
     def gram_row(self, cut: Cut, cuts: Sequence[Cut]) -> np.ndarray:
-        return np.array([dot(cut.a, other.a) for other in cuts])
+        a = to_dense(cut.a)  # a sparse product with a dense vector is much faster than with another
+        return np.array([dot(other.a, a) for other in cuts])
 
     def combine(self, vectors: Sequence[Vector], coefficients: np.ndarray) -> Vector:
         return compact(self._sum(vectors, coefficients))
@@ -74,7 +75,9 @@ class ExampleRisk:
         share = 1.0 / self.total_weight
         n_fresh = sum(s.n_fresh for s in sums)
         return Answer(
-            cuts=[Cut(scale(s.a, share), share * s.b, block) for block, s in enumerate(sums)],
+            cuts=[
+                Cut(_small(scale(s.a, share)), share * s.b, block) for block, s in enumerate(sums)
+            ],
             risk=share * sum(s.upper for s in sums),
             fresh=n_fresh == self.n_examples,
             exact=all(s.exact for s in sums),
@@ -82,3 +85,7 @@ class ExampleRisk:
             n_hits=sum(s.n_hits for s in sums),
             n_planes=sum(s.n_planes for s in sums),
         )
+
+
+def _small(a: Vector) -> Vector:
+    return compact(a) if isinstance(a, np.ndarray) else a

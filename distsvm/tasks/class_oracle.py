@@ -61,22 +61,18 @@ class ClassOracle(Oracle):
         return Separation(Planes(rows, output, loss), value, value, exact=True)
 
     def values(self, view: Any, planes: Planes) -> np.ndarray:
-        if not len(planes):
-            return np.empty(0)
         values = np.empty(len(planes))
-        rows, place = np.unique(planes.row, return_inverse=True)
+        rows, first = _runs(planes.row)
         # All classes of a row at once: one matrix product is cheaper than picking columns.
         for start in range(0, rows.size, self.piece):
             piece = rows[start : start + self.piece]
-            inside = np.flatnonzero((place >= start) & (place < start + piece.size))
-            local = place[inside] - start
-            scores = self.scores(view, piece)
-            margin = (
-                scores[local, self._truth(planes.row[inside])]
-                - scores[local, planes.output[inside]]
-            )
-            loss = planes.loss[inside]
-            values[inside] = loss * (1.0 - margin) if self.slack else loss - margin
+            inside = slice(first[start], first[start + piece.size])
+            place = np.repeat(np.arange(piece.size), np.diff(first[start : start + piece.size + 1]))
+            class_kernels.plane_values(
+                self.scores(view, piece), frozen(place), self._truth(planes.row[inside]),
+                frozen(planes.output[inside]), frozen(planes.loss[inside]), self.slack,
+                values[inside],
+            )  # fmt: skip
         return values
 
     def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
@@ -160,10 +156,24 @@ def _shifted(x: Rows, task: ClassTask, shard: Shard) -> Rows:
                 f"the data ({shard.source}) has {x.n_columns} features, expected {task.n_features}"
             )
         return DenseRows(frozen(x.values))
-    n_columns = x.n_columns - task.index_base
-    if n_columns > task.n_features:
+    base = 0 if x.zero_based else task.index_base
+    if x.n_columns - base > task.n_features:
         raise DataError(
-            f"the data ({shard.source}) has {n_columns} features, expected {task.n_features}"
+            f"the data ({shard.source}) has {x.n_columns - base} features, "
+            f"expected {task.n_features}"
         )
-    columns = x.columns - task.index_base if task.index_base else x.columns
+    columns = x.columns
+    if base:
+        if columns.size and columns.min() < base:
+            raise DataError(
+                f"the data ({shard.source}) has a column {columns.min()}, but the data that the "
+                f"model was trained on counts columns from {base}"
+            )
+        columns = columns - base
     return SparseRows(frozen(x.values), frozen(columns), frozen(x.starts), task.n_features)
+
+
+def _runs(row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of runs of equal ones, and where each run starts (and, last, where all end)."""
+    starts = np.flatnonzero(np.concatenate([[True], row[1:] != row[:-1]])[: row.size])
+    return row[starts], np.append(starts, row.size)

@@ -81,8 +81,10 @@ class ClassTask(Task):
             raise DataError(f"label {label!r} is not among the classes {_shown(classes)}")
         self._check_classes(classes)
         # A file that never uses column 0 counts from 1.
-        base = 1 if summary.least_column >= 1 else 0
+        base = 1 if 1 <= summary.least_column < summary.n_columns else 0
         n_features = summary.n_columns - base
+        if n_features < 1:
+            raise DataError("the data has no features at all")
         scaler = self._scaler(summary, base)
         task = replace(
             self,
@@ -198,8 +200,9 @@ class ClassTask(Task):
 
     def weights(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(V, bias) with scores X @ V + bias of the features as they are, shapes (d, r), (r,)."""
-        V = w.reshape(self.n_features + 1, -1) * self.feature_scale()[:, None]
-        return V[:-1], V[-1]
+        V = w.reshape(self.n_features + 1, -1)
+        inner = V[:-1] if self.scaler is None else V[:-1] * self.scaler[:, None]
+        return inner, V[-1] * self.intercept_scaling
 
     def joint_features(self, x: Any, y: Any) -> SparseVector:
         row = np.append(np.asarray(x, dtype=np.float64), 1.0) * self.feature_scale()

@@ -15,7 +15,7 @@ import numpy as np
 from distsvm.blas import one_thread
 from distsvm.cuts.bounds import Bounds
 from distsvm.data import open_data
-from distsvm.errors import ConfigError
+from distsvm.errors import ConfigError, DataError
 from distsvm.executors import make_executor
 from distsvm.executors.base import Executor
 from distsvm.messages import Facts, Score
@@ -208,7 +208,7 @@ class Trainer:
             self.executor.prepare("attach", self.task, shards=self.check_shards)
         self.facts = _sum(facts)
         if not self.facts.weight > 0:
-            raise ConfigError("class_weight leaves no example any weight")
+            raise DataError("the examples' weights, times those of their classes, are all 0")
 
     def _cache_size(self) -> int:
         if self.config.cache_size == "auto":

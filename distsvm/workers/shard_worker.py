@@ -18,6 +18,10 @@ from distsvm.tasks.oracle import Oracle, Separation
 from distsvm.vectors import compact
 from distsvm.workers.cache import PlaneCache
 
+# Sums of shards are added right here, where dense vectors are fast: sparse ones have to be much
+# smaller to be worth it.
+SPARSE_GAIN = 8.0
+
 
 class ShardWorker:
     """Loads one shard, binds a task to it and answers rounds; a rebuilt one has an empty cache."""
@@ -164,7 +168,7 @@ class Tally:
 
     def sums(self, n_calls: int) -> Sums:
         return Sums(
-            a=compact(self._a),
+            a=compact(self._a, gain=SPARSE_GAIN),
             b=self._b,
             upper=self._upper,
             n_fresh=self._n_fresh,

@@ -1,0 +1,106 @@
+"""One fresh oracle round on one thread, against NumPy and SciPy doing the same work.
+
+Run: python benchmarks/oracle_round.py            (needs Covertype and 20 Newsgroups)
+
+The work: scores of all classes, loss-augmented argmax, the sum of the chosen planes. NumPy does it
+with matrix products (X @ W, D.T @ X) on one thread, SciPy with sparse ones; interleaved runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+
+import numpy as np
+from support import covertype, data_folder, interleaved, median_ratio, table
+
+from distsvm import MulticlassTask
+from distsvm.blas import one_thread
+from distsvm.data.dataset import TableData
+from distsvm.vectors import to_dense
+from distsvm.workers.shard_worker import ShardWorker
+
+
+def newsgroups():
+    """tf-idf of the training posts without their headers, and their classes."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts, labels = [], []
+    with gzip.open(data_folder() / "newsgroups20" / "train.jsonl.gz", "rt") as file:
+        for line in file:
+            record = json.loads(line)
+            text = record.get("text", record.get("data", ""))
+            texts.append(text.partition("\n\n")[2])
+            labels.append(record.get("label", record.get("target")))
+    return TfidfVectorizer(sublinear_tf=True).fit_transform(texts), np.unique(labels, return_inverse=True)[1]
+
+
+def contenders(X, y, n_shards):
+    """Two functions of w that give (risk, a): ours, and the same by matrix products."""
+    task = MulticlassTask(loss_scale=100.0, intercept_scaling=0.0)
+    workers = [ShardWorker(spec) for spec in TableData(X, y).specs(n_shards)]
+    parts = [task.scan(worker.shard) for worker in workers]
+    task = task.prepare(sum(parts[1:], parts[0]))
+    for worker in workers:
+        worker.bind(task, "margin", 0, False, 0)
+    n, k = X.shape[0], task.labels.size
+    code = np.searchsorted(task.labels, y)
+    losses = task.loss_matrix()
+    each = np.arange(n)
+
+    def ours(w):
+        sums = [worker.fresh(w) for worker in workers]
+        total = sum(sums[1:], sums[0])
+        return total.upper, to_dense(total.a).reshape(-1, k)[:-1]
+
+    def products(w):
+        W = w.reshape(-1, k)[:-1]
+        scores = X @ W
+        truth = scores[each, code]
+        scores += losses[code]
+        best = scores.argmax(axis=1)
+        D = np.zeros((n, k))
+        D[each, code] += 1
+        D[each, best] -= 1
+        return (scores[each, best] - truth).sum(), X.T @ D
+
+    return ours, products, task.dim
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--shards", type=int, default=16)
+    args = parser.parse_args()
+    rows = []
+    X, y, _, _ = covertype()
+    N, z = newsgroups()
+    problems = [
+        ("Covertype float64", X, y, "NumPy"),
+        ("Covertype float32", X.astype(np.float32), y, "NumPy (float32 sums)"),
+        ("Newsgroups CSR", N, z, "SciPy"),
+    ]
+    with one_thread():
+        for name, data, labels, peer in problems:
+            ours, products, dim = contenders(data, labels, args.shards)
+            w = np.random.default_rng(0).standard_normal(dim)
+            w_peer = w.astype(data.dtype) if data.dtype == np.float32 else w
+            (risk, a), (risk_peer, a_peer) = ours(w), products(w_peer)
+            tolerance = 1e-3 if data.dtype == np.float32 else 1e-8
+            assert np.isclose(risk, risk_peer, rtol=tolerance)
+            assert np.abs(a - a_peer).max() <= tolerance * np.abs(a_peer).max()
+            times = interleaved(
+                {"ours": lambda: ours(w), "peer": lambda: products(w_peer)}, args.repeats
+            )
+            ratio = median_ratio(times["peer"], times["ours"])
+            rows.append(
+                (name, f"{data.shape[0]} × {data.shape[1]}", peer, f"{1e3 * min(times['ours']):.0f}",
+                 f"{1e3 * min(times['peer']):.0f}", f"{ratio:.2f}")
+            )  # fmt: skip
+    print("One fresh round on one thread; ratio = peer's time / ours, median of interleaved pairs")
+    table(("data", "size", "peer", "ours ms", "peer ms", "ratio"), rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""What the benchmarks share: finding data, fair timing, and tables."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+OUT = HERE / "out"
+
+
+def data_folder() -> Path:
+    """Where the real data sets are; the benchmark ends with a reason where they are not."""
+    folder = Path(os.environ.get("DISTSVM_DATA", HERE.parent.parent / "shared" / "data"))
+    if not folder.is_dir():
+        sys.exit(
+            f"{folder} does not exist: this benchmark needs the data sets that are not part of "
+            "distsvm; set DISTSVM_DATA to their folder"
+        )
+    return folder
+
+
+def covertype(n_train: int = 522_911, seed: int = 0) -> tuple[np.ndarray, ...]:
+    """(X, y, X_test, y_test) of Covertype: a seeded split, numeric columns standardised.
+
+    54 columns and a constant one, float64: 10 numbers with mean 0 and variance 1, 4 + 40 binary.
+    """
+    with np.load(data_folder() / "covtype.npz") as file:
+        numbers = file["num"].astype(np.float64)
+        area, soil, y = file["wilderness"], file["soil"], file["y"].astype(np.int64)
+    numbers = (numbers - numbers.mean(axis=0)) / numbers.std(axis=0)
+    X = np.hstack([numbers, np.eye(4)[area], np.eye(40)[soil], np.ones((y.size, 1))])
+    order = np.random.default_rng(seed).permutation(y.size)
+    train, test = order[:n_train], order[522_911:]
+    return X[train], y[train], X[test], y[test]
+
+
+def mnist() -> tuple[np.ndarray, ...]:
+    """(X, y, X_test, y_test) of MNIST, float64 in [0, 1]."""
+    with np.load(data_folder() / "mnist.npz") as file:
+        names = list(file)
+        arrays = [file[name] for name in names]
+    by_shape = {array.shape: array for array in arrays}
+    parts = []
+    for n in (60_000, 10_000):
+        X = next(a for s, a in by_shape.items() if s[0] == n and len(s) > 1)
+        y = next(a for s, a in by_shape.items() if s == (n,))
+        parts += [X.reshape(n, -1) / 255.0, y.astype(np.int64)]
+    return tuple(parts)
+
+
+def interleaved(functions: dict[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
+    """Seconds of each function, called in turns so that a noisy machine is noisy to all alike."""
+    times: dict[str, list[float]] = {name: [] for name in functions}
+    for function in functions.values():
+        function()  # compile, warm caches
+    for _ in range(repeats):
+        for name, function in functions.items():
+            started = time.perf_counter()
+            function()
+            times[name].append(time.perf_counter() - started)
+    return times
+
+
+def median_ratio(above: Sequence[float], below: Sequence[float]) -> float:
+    """The median over pairs of above/below."""
+    return statistics.median(a / b for a, b in zip(above, below, strict=True))
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print rows under a head, columns aligned."""
+    cells = [[str(c) for c in row] for row in (head, *rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
+    for i, row in enumerate(cells):
+        print("  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)))
+        if i == 0:
+            print("  ".join("-" * w for w in widths))
+    sys.stdout.flush()
