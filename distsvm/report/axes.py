@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,6 +48,15 @@ def linear_axis(lo: float, hi: float, title: str = "", *, n: int = 5, round_ends
     return Axis(lo, hi, tuple(ticks), tuple(linear_labels(ticks)), title)
 
 
+def whole_axis(lo: float, hi: float, title: str, *, round_ends: bool = False) -> Axis:
+    """A linear axis of whole numbers: there is no round between two rounds."""
+    if hi - lo < 1:
+        lo, hi = lo - 0.5, lo + 0.5
+    axis = linear_axis(lo, hi, title, round_ends=round_ends)
+    ticks = [tick for tick in axis.ticks if tick == round(tick)]
+    return replace(axis, ticks=tuple(ticks), labels=tuple(linear_labels(ticks)))
+
+
 def log_axis(lo: float, hi: float, title: str = "", *, n: int = 6) -> Axis:
     """A logarithmic axis over [lo, hi], its ends moved outwards to 1, 2 or 5 of a decade."""
     lo, hi = max(lo, 1e-290), min(hi, 1e290)
@@ -62,9 +71,8 @@ def log_axis(lo: float, hi: float, title: str = "", *, n: int = 6) -> Axis:
 
 def time_axis(seconds: float) -> tuple[Axis, float]:
     """An axis from 0 to so many seconds, and what its unit is in seconds."""
-    for unit_s, name in ((3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds")):
-        if seconds >= 2 * unit_s or unit_s == 1:
-            break
+    units = ((3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
+    unit_s, name = next((u for u in units if seconds >= 2 * u[0]), units[-1])
     return linear_axis(0.0, seconds / unit_s, f"time in {name}", round_ends=False), unit_s
 
 
@@ -74,7 +82,8 @@ def linear_labels(ticks: list[float]) -> list[str]:
         return [number(tick, 4) for tick in ticks]
     largest, step = max(map(abs, ticks)), ticks[1] - ticks[0]
     if largest >= 1e12 or largest < 1e-3:
-        return [number(tick, 4) for tick in ticks]
+        digits = 1 + math.floor(math.log10(largest)) - math.floor(math.log10(step) + 1e-9)
+        return [number(tick, max(1, digits)) for tick in ticks]
     unit, suffix = next(((u, s) for u, s in _UNITS if largest >= max(u, 1e4)), (1.0, ""))
     decimals = max(0, -math.floor(math.log10(step / unit) + 1e-9))
     return ["0" if tick == 0 else fixed(tick / unit, decimals) + suffix for tick in ticks]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from distsvm.report.axes import Axis
@@ -64,7 +66,7 @@ def placed(x: np.ndarray, y: np.ndarray, x_axis: Axis, y_axis: Axis) -> list[Poi
 def stepped(points: Points) -> Points:
     """The same curve, each value held until the next."""
     steps = points[:1]
-    for (_, before), (x, y) in zip(points[:-1], points[1:], strict=True):
+    for (_, before), (x, y) in pairwise(points):
         steps += [(x, before), (x, y)]
     return steps
 

@@ -23,7 +23,10 @@ def number(value: float, digits: int = 3) -> str:
     exponent = int(exponent_text)
     if -4 < exponent < 6:
         return _plain(value, max(0, digits - 1 - exponent), strip=True)
-    return f"{_signed(_stripped(mantissa))}×{power_of_ten(exponent)}"
+    mantissa = _signed(_stripped(mantissa))
+    if mantissa in ("1", "−1"):
+        return mantissa[:-1] + power_of_ten(exponent)
+    return f"{mantissa}×{power_of_ten(exponent)}"
 
 
 def resolved(value: float, step: float) -> str:
@@ -32,8 +35,11 @@ def resolved(value: float, step: float) -> str:
         return _not_finite(value)
     if not math.isfinite(step) or step <= 0 or value == 0:
         return number(value, 6)
-    digits = 2 + math.floor(math.log10(abs(value))) - math.floor(math.log10(step))
-    return number(value, min(max(digits, 3), _MOST_DIGITS))
+    size = math.floor(math.log10(abs(value)))
+    digits = min(max(2 + size - math.floor(math.log10(step)), 3), _MOST_DIGITS)
+    if -4 < size < 6 + digits:
+        return fixed(value, max(0, digits - 1 - size))
+    return number(value, digits)
 
 
 def fixed(value: float, decimals: int) -> str:
@@ -46,6 +52,14 @@ def count(value: float) -> str:
     if not math.isfinite(value):
         return _not_finite(value)
     return f"{round(value):,}" if abs(value) < 1e9 else number(value)
+
+
+def short_count(value: float) -> str:
+    """A whole number in a few characters, as 12,345 or 1.23M."""
+    for unit, suffix in ((1e9, "G"), (1e6, "M")):
+        if unit <= abs(value) < math.inf:
+            return number(value / unit) + suffix
+    return count(value)
 
 
 def counted(value: float, noun: str) -> str:
@@ -65,7 +79,14 @@ def seconds(value: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     minutes = round(value / 60)
-    return f"{minutes // 60:,} h {minutes % 60} min"
+    return f"{count(minutes // 60)} h {minutes % 60} min"
+
+
+def seconds_beside(value: float, total: float) -> str:
+    """A time that is part of a total, with as many decimals as its fellows in a column."""
+    if not 0 < total < 100:
+        return seconds(value)
+    return f"{fixed(value, max(1, 2 - math.floor(math.log10(total))))} s"
 
 
 def percent(share: float) -> str:
@@ -74,7 +95,7 @@ def percent(share: float) -> str:
         return _not_finite(share)
     if 0 < share < 0.001:
         return "<0.1%"
-    return f"{share * 100:.1f}%" if 0 < share < 0.0995 else f"{share * 100:.0f}%"
+    return f"{share * 100:.1f}%" if 0 < share < 0.0995 else f"{count(share * 100)}%"
 
 
 def _plain(value: float, decimals: int, strip: bool) -> str:

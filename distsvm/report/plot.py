@@ -24,7 +24,7 @@ from distsvm.report.curves import (
 
 # A label at the end of a curve has two lines.
 LABEL_HEIGHT = 29
-MOST_DOTS = 80
+MOST_DOTS = 40
 MOST_READINGS = 200
 
 
@@ -97,16 +97,11 @@ def plot(
             inside.append(f'<path class="level {level.tone}" d="M0 {y:g}H{WIDTH}"/>')
     # The first curve is the one that matters: it goes on top.
     for curve, stretches in reversed(list(zip(curves, drawn, strict=True))):
-        inside.append(
-            f'<path class="{curve.kind} {curve.tone}" d="{line_path(stretches)}"/>'
-            if stretches
-            else ""
-        )
-        if curve.dots and stretches:
-            own = placed(curve.x, curve.y, x_axis, y_axis)
-            points = [point for stretch in own for point in stretch]
-            if len(points) <= MOST_DOTS:
-                inside.append(f'<path class="dots {curve.tone}" d="{dots_path(points)}"/>')
+        if stretches:
+            inside.append(
+                f'<path class="{curve.kind} {curve.tone}" d="{line_path(stretches)}"/>'
+                f"{_dots(curve, x_axis, y_axis)}"
+            )
     ends = [
         (stretches[-1][-1][1], curve.tone, curve.name, curve.value)
         for curve, stretches in zip(curves, drawn, strict=True)
@@ -154,15 +149,21 @@ def _stretches(curve: Curve, x_axis: Axis, y_axis: Axis) -> list[Points]:
     return stretches
 
 
+def _dots(curve: Curve, x_axis: Axis, y_axis: Axis) -> str:
+    """Dots on the curve's own points, if it wants them and they are few; a lone point has one."""
+    points = [p for stretch in placed(curve.x, curve.y, x_axis, y_axis) for p in stretch]
+    if len(points) > (MOST_DOTS if curve.dots else 1):
+        return ""
+    return f'<path class="dots {curve.tone}" d="{dots_path(points)}"/>'
+
+
 def _grid(y_axis: Axis) -> str:
     lines = "".join(f"M0 {_height(y_axis, tick):g}H{WIDTH}" for tick in y_axis.ticks)
     return f'<path class="grid" d="{lines}"/>'
 
 
 def _marks(x_axis: Axis) -> str:
-    marks = "".join(
-        f"M{float(x_axis.at(tick)) * WIDTH:.1f} {HEIGHT}v-4" for tick in x_axis.ticks
-    )
+    marks = "".join(f"M{float(x_axis.at(tick)) * WIDTH:.1f} {HEIGHT}v-4" for tick in x_axis.ticks)
     return f'<path class="axis" d="M0 {HEIGHT}H{WIDTH}{marks}"/>'
 
 

@@ -11,7 +11,7 @@ _LARGEST, _SMALLEST = 1e300, 1e-300
 def linear_ticks(lo: float, hi: float, n: int = 5) -> list[float]:
     """Equally spaced round numbers in [lo, hi], at most n + 1 of them, increasing.
 
-    There are at least two wherever hi − lo is more than rounding and n is 2 or more.
+    There are at least two wherever hi − lo is more than rounding and n is 5 or more.
     """
     if not (-_LARGEST < lo < hi < _LARGEST and hi - lo > _SMALLEST and n >= 1):
         return []
@@ -42,7 +42,7 @@ def log_ticks(lo: float, hi: float, n: int = 6) -> list[float]:
         stride = -(-len(powers) // n)
         return [decimal(1, e) for e in powers if e % stride == 0]
     fine = [value for e in exponents for m in (1, 2, 5) if lo <= (value := decimal(m, e)) <= hi]
-    return fine if len(fine) > 1 else linear_ticks(lo, hi, n - 1)
+    return fine if len(fine) > 1 else linear_ticks(lo, hi, max(5, n - 1))
 
 
 def decimal(k: int, e: int) -> float:

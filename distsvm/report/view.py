@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zipfile
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,14 @@ from distsvm.solvers.base import PHASES, Round
 from distsvm.storage import read_json
 from distsvm.training.config import TrainConfig
 from distsvm.training.run_folder import RunFolder
+
+# What a report needs of result.json.
+RESULT = (
+    "certificate", "primal", "dual", "gap", "stop_reason", "n_rounds", "bound_on_rounds", "seconds",
+    "C", "eps", "activity",
+)  # fmt: skip
+# Arrays up to this length are shown in full.
+SHORT = 12
 
 
 @dataclass(frozen=True)
@@ -39,8 +48,8 @@ class RunView:
     history : list of Round
     last_result : dict or None
         result.json, which may be that of a session before the last.
-    model : dict or None
-        The manifest of the run's model.
+    learned : dict
+        The fields of the task after training, from the run's model.
     """
 
     path: Path
@@ -48,7 +57,7 @@ class RunView:
     config: TrainConfig
     history: list[Round]
     last_result: dict[str, Any] | None
-    model: dict[str, Any] | None
+    learned: dict[str, Any]
     _columns: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
@@ -109,12 +118,22 @@ class RunView:
         rest = max(0.0, self.last.elapsed_s - sum(spent.values()))
         return spent | {"load and other": rest}
 
+    @property
+    def resumed(self) -> bool:
+        return self._session_start_s > 0
+
+    def load_s(self) -> float:
+        """Seconds until the first round could begin; 0 where nobody recorded them."""
+        if self.result is None or self.resumed:
+            return 0.0
+        return float(self.result["seconds"].get("load", 0.0))
+
     def workers(self) -> list[WorkerShare]:
         """Each worker's busy time and its share of the last session."""
         if self.last is None:
             return []
         if self.result is not None and self.result["activity"]:
-            session_s = self.result["seconds"]["total"] - self._session_start_s()
+            session_s = self.result["seconds"]["total"] - self._session_start_s
             return [
                 WorkerShare(
                     a["worker"], a["busy_s"], _share(a["busy_s"], session_s),
@@ -122,12 +141,13 @@ class RunView:
                 )
                 for a in self.result["activity"]
             ]  # fmt: skip
-        session_s = self.last.elapsed_s - self._session_start_s()
+        session_s = self.last.elapsed_s - self._session_start_s
         return [
             WorkerShare(i, busy_s, _share(busy_s, session_s))
             for i, busy_s in enumerate(self.last.busy_s)
         ]
 
+    @cached_property
     def _session_start_s(self) -> float:
         """When the last session began: workers' clocks start again when a run is resumed."""
         start = 0.0
@@ -143,16 +163,27 @@ def read_run(run_dir: str | Path) -> RunView:
     if not (path / "run.json").is_file():
         raise CheckpointError(f"{path} is not the folder of a run: it has no run.json")
     folder = RunFolder(path)
-    run = folder.read()
-    config = run.pop("config")
+    try:
+        run = folder.read()
+        config = run.pop("config")
+    except (KeyError, TypeError) as error:
+        raise CheckpointError(f"{path / 'run.json'} is damaged: {error!r}") from error
     return RunView(
         path=path,
         run=run,
         config=config,
         history=folder.history(),
-        last_result=_optional(path / "result.json"),
-        model=_optional(path / "model" / "manifest.json"),
+        last_result=_result(path / "result.json"),
+        learned=_learned(path / "model"),
     )
+
+
+def _result(path: Path) -> dict[str, Any] | None:
+    result = _optional(path)
+    missing = [] if result is None else [name for name in RESULT if name not in result]
+    if missing:
+        raise CheckpointError(f"{path} is damaged: it has no {missing[0]}")
+    return result
 
 
 def _optional(path: Path) -> dict[str, Any] | None:
@@ -160,6 +191,27 @@ def _optional(path: Path) -> dict[str, Any] | None:
     if data is not None and not isinstance(data, dict):
         raise CheckpointError(f"{path} is damaged: not an object")
     return data
+
+
+def _learned(folder: Path) -> dict[str, Any]:
+    """The fields of a saved model's task; only a summary of arrays that are not short."""
+    manifest = _optional(folder / "manifest.json") or {}
+    fields = dict(manifest.get("fields", {}))
+    try:
+        # Arrays are read one by one: w, the largest, is never touched.
+        with np.load(folder / "arrays.npz", allow_pickle=False) as arrays:
+            for name in arrays.files:
+                if name.startswith("task."):
+                    fields[name.removeprefix("task.")] = _brief(arrays[name])
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return fields
+    return fields
+
+
+def _brief(array: np.ndarray) -> Any:
+    if array.ndim == 1 and array.size <= SHORT:
+        return array.tolist()
+    return f"array of {' × '.join(map(str, array.shape))}"
 
 
 def _share(busy_s: float, session_s: float) -> float:
