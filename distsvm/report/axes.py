@@ -10,6 +10,8 @@ import numpy as np
 from distsvm.report.numbers import fixed, number, power_of_ten
 from distsvm.report.ticks import decimal, linear_ticks, log_ticks, step_of
 
+# Doubles beyond these would overflow on the way to the page.
+_LARGEST, _SMALLEST = 1e290, 1e-290
 _UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -59,8 +61,8 @@ def whole_axis(lo: float, hi: float, title: str, *, round_ends: bool = False) ->
 
 def log_axis(lo: float, hi: float, title: str = "", *, n: int = 6) -> Axis:
     """A logarithmic axis over [lo, hi], its ends moved outwards to 1, 2 or 5 of a decade."""
-    lo, hi = max(lo, 1e-290), min(hi, 1e290)
-    if hi / lo < 1.01:
+    lo, hi = (min(max(end, _SMALLEST), _LARGEST) for end in (lo, hi))
+    if hi < 1.01 * lo:
         lo, hi = lo / 2, hi * 2
     low, high = math.floor(math.log10(lo)), math.floor(math.log10(hi))
     lo = max(v for m in (1, 2, 5) if (v := decimal(m, low)) <= lo * (1 + 1e-9))
@@ -105,7 +107,8 @@ def _power(tick: float) -> str:
 
 def _apart(lo: float, hi: float) -> tuple[float, float]:
     """Two ends with room between them, also where all numbers are the same."""
-    if hi - lo > 1e-9 * max(abs(lo), abs(hi)):
+    lo, hi = (min(max(end, -_LARGEST), _LARGEST) for end in (lo, hi))
+    if hi - lo > max(1e-9 * max(abs(lo), abs(hi)), _SMALLEST):
         return lo, hi
-    room = abs(lo) / 10 or 1.0
-    return lo - room, hi + room
+    room = max(abs(lo), abs(hi)) / 10
+    return (lo - room, lo + room) if room > _SMALLEST else (-1.0, 1.0)

@@ -93,11 +93,12 @@ th{text-align:left;font-weight:500;white-space:nowrap}
 .facts td{padding-left:16px;text-align:right;overflow-wrap:anywhere}
 .facts .dim{color:var(--dim)}.facts .dim th{font-weight:400}
 small{color:var(--dim);font-size:12px;display:block}
-@media screen and (max-width:860px){.tile,.tile.wide{grid-column:span 10}}
+@media screen and (max-width:860px){.tiles{grid-template-columns:repeat(3,minmax(0,1fr))}
+.tile,.tile.wide{grid-column:auto}}
 @media screen and (max-width:720px){.columns{grid-template-columns:minmax(0,1fr)}
 figcaption p{min-height:0}}
 @media screen and (max-width:480px){main{padding:18px 12px 32px}.card{padding:15px 14px}
-.tile,.tile.wide{grid-column:span 15}.tiles{gap:14px 12px}
+.tiles{grid-template-columns:repeat(2,minmax(0,1fr));gap:14px 12px}
 .plot{grid-template-columns:44px minmax(0,1fr) 70px}.workers .gauge{width:28%}}
 @media print{body{background:#fff}main{max-width:none;padding:0;zoom:.75}
 .card,rect,.swatch,path{print-color-adjust:exact;-webkit-print-color-adjust:exact}
