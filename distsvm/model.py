@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from distsvm.data import open_data
+from distsvm.data import Dataset, open_data, open_inputs
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import ModelError
 from distsvm.executors import make_executor
@@ -52,7 +52,8 @@ class Model:
         self, data: Any, *, executor: str = "auto", n_workers: int | None = None, **options: Any
     ) -> Iterator[Any]:
         """The predicted outputs shard by shard, in order; little is in memory at a time."""
-        return self._map(_predict, data, executor, n_workers, options)
+        inputs = open_inputs(data, tables=self.task.tables, **options)
+        return self._map(_predict, inputs, executor, n_workers)
 
     def evaluate(
         self,
@@ -65,17 +66,17 @@ class Model:
         **options: Any,
     ) -> Score:
         """Mean loss and accuracy on data with outputs."""
-        options |= {"outputs": outputs, "weight": weight}
-        scores = self._map(_evaluate, data, executor, n_workers, options)
+        examples = open_data(data, outputs, weight, tables=self.task.tables, **options)
+        scores = self._map(_evaluate, examples, executor, n_workers)
         total = next(scores)
         for score in scores:
             total = total + score
         return total
 
     def _map(
-        self, function: Any, data: Any, executor: str, n_workers: int | None, options: Any
+        self, function: Any, data: Dataset, executor: str, n_workers: int | None
     ) -> Iterator[Any]:
-        specs = open_data(data, **options).specs(None)
+        specs = data.specs(None)
         if len(specs) == 1:
             executor = "serial"  # nothing to share out
         with make_executor(executor, n_workers, compiled=self.task.compiled) as workers:

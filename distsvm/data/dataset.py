@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from distsvm.data.features import Rows, SparseRows, as_rows
-from distsvm.data.partition import default_n_shards, partition
+from distsvm.data.partition import default_n_shards, default_n_shards_of_table, partition
 from distsvm.data.shard import Shard, ShardSpec
 from distsvm.errors import ConfigError, DataError
 
@@ -64,6 +64,10 @@ class TableData:
     def specs(
         self, n_shards: int | None, cost: Callable[[Any], float] | None = None
     ) -> list[ShardSpec]:
+        costs = self.x.costs()
+        if n_shards is None:
+            n_values, n_columns = float(costs.sum()), self.x.n_columns
+            n_shards = default_n_shards_of_table(costs.size, n_values, n_columns)
         return [
             LoadedShard(
                 Shard(
@@ -73,7 +77,7 @@ class TableData:
                     first=part.start,
                 )
             )
-            for part in cut(self.x.costs(), n_shards)
+            for part in cut(costs, n_shards)
         ]
 
 

@@ -32,6 +32,7 @@ def open_data(
     outputs: Any = None,
     weight: Any = None,
     *,
+    tables: bool = True,
     format: str | None = None,
     **options: Any,
 ) -> Dataset:
@@ -44,6 +45,8 @@ def open_data(
         The labels of an array's rows, or the outputs of a list of inputs.
     weight : array of shape (n,), optional
         Example weights; the name of a column for Parquet files.
+    tables : bool, default True
+        False where inputs are never rows of features: an array is then a sequence of inputs.
     format : {"svmlight", "libsvm", "parquet", "arrow"}, optional
         What the files are, where their names do not say it.
     **options
@@ -62,9 +65,8 @@ def open_data(
     4. A list, a tuple or an array of objects with outputs holds inputs of any kind, one each.
     5. Without outputs, it holds pairs (x, y), each a tuple of two.
 
-    So lists of numbers are inputs, never a table: write np.array(X) for that. Inputs without
-    outputs (for prediction), and inputs that are arrays of two dimensions in a tuple of two, are
-    given as PairData(inputs, outputs).
+    So lists of numbers are inputs, never a table: write np.array(X) for that. Inputs that are
+    arrays of two dimensions in a tuple of two are given as PairData(inputs, outputs).
     """
     if hasattr(source, "specs"):
         _refuse_extra("a data set", outputs=outputs, weight=weight, format=format, **options)
@@ -75,14 +77,26 @@ def open_data(
     _refuse_extra("data in memory", format=format, **options)
     if outputs is None and isinstance(source, tuple) and len(source) == 2 and _is_table(source[0]):
         source, outputs = source
-    if _is_table(source):
+    if _is_table(source) and tables:
         return TableData(source, outputs, weight)
-    if _is_sequence(source):
+    if _is_sequence(source) or isinstance(source, np.ndarray):
         if outputs is None:
             source, outputs = _unzipped(source)
         if not _is_sequence(outputs) and not isinstance(outputs, np.ndarray):
             raise DataError(f"outputs are {_shown(outputs)}, expected a list or an array")
         return PairData(source, outputs, weight)
+    raise DataError(f"the data is {_shown(source)}, expected {ACCEPTED}")
+
+
+def open_inputs(source: Any, *, tables: bool = True, **options: Any) -> Dataset:
+    """As open_data, where the data has inputs only: a list is one of inputs, whatever they are."""
+    if hasattr(source, "specs") or _names_files(source, None):
+        return open_data(source, **options)
+    _refuse_extra("data in memory", **options)
+    if tables and _is_table(source):
+        return TableData(source)
+    if _is_sequence(source) or isinstance(source, np.ndarray):
+        return PairData(source)
     raise DataError(f"the data is {_shown(source)}, expected {ACCEPTED}")
 
 

@@ -8,11 +8,23 @@ import numpy as np
 
 MAX_SHARDS = 16
 MIN_EXAMPLES = 32
+MIN_VALUES = 1 << 16
+VALUES_PER_COLUMN = 4
 
 
 def default_n_shards(n_examples: int) -> int:
     """16, or fewer where a shard would have under 32 examples; never the machine's business."""
     return int(max(1, min(MAX_SHARDS, n_examples // MIN_EXAMPLES)))
+
+
+def default_n_shards_of_table(n_examples: int, n_values: float, n_columns: int) -> int:
+    """As default_n_shards, or fewer where a shard's own work would not outweigh its sums.
+
+    A shard of under 65,536 stored values is over before it could be shared out, and each shard's
+    cut costs time in proportion to the columns: it has at least 4 values for each of them.
+    """
+    most = min(n_values / MIN_VALUES, n_values / (VALUES_PER_COLUMN * max(1, n_columns)))
+    return max(1, min(default_n_shards(n_examples), int(most)))
 
 
 def partition(costs: np.ndarray, n_shards: int) -> list[range]:

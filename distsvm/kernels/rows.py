@@ -35,19 +35,19 @@ def dense_products(X, rows, V, bias, out):
 
 @kernel
 def sparse_products(values, columns, starts, rows, V, bias, out):
-    """out[i] = x_i @ V + bias, x_i the sparse row rows[i]; columns beyond V count as zero."""
-    d = V.shape[0]
+    """out[i] = x_i @ V + bias, x_i the sparse row rows[i]."""
+    r = V.shape[1]
+    z = np.empty(r)  # out could alias V for all the compiler knows; this cannot
     for i in range(rows.size):
-        z = out[i]
-        for c in range(z.size):
+        for c in range(r):
             z[c] = bias[c]
         for e in range(starts[rows[i]], starts[rows[i] + 1]):
-            j = columns[e]
-            if j < d:
-                x = np.float64(values[e])
-                v = V[j]
-                for c in range(z.size):
-                    z[c] += x * v[c]
+            x = np.float64(values[e])
+            v = V[columns[e]]
+            for c in range(r):
+                z[c] += x * v[c]
+        for c in range(r):
+            out[i, c] = z[c]
 
 
 @kernel

@@ -21,6 +21,11 @@ from distsvm.vectors import dot
 QP_SHARE = 0.1
 # A cached cut is taken while it is violated by this part of the last fresh cut's violation.
 CACHE_SHARE = 0.1
+# The model's own w is asked about, stabilised or not, after a fresh cut whose violation was below
+# this part of gap/C.
+TRUST = 0.1
+# A violation below this part of the slack is rounding.
+ROUNDING = 1e-13
 # So many fresh rounds in a row that move neither bound mean that rounding allows no more.
 STALLED_ROUNDS = 5
 
@@ -149,7 +154,8 @@ class OneSlack:
         if risk.has_cache and not must_certify:
             with state.clock.phase("cache"):
                 cached = found("cached", state.w, risk.cached(state.w))
-            if cached.violation > max(CACHE_SHARE * state.fresh_violation, self.eps):
+            least = max(CACHE_SHARE * state.fresh_violation, self.eps, ROUNDING * cached.slack)
+            if cached.violation > least:
                 return cached
         with state.clock.phase("oracle"):
             point = self._point(state)
@@ -166,6 +172,9 @@ class OneSlack:
         if state.number == 1 and state.start is not None:
             return state.start
         if self.stabilise == 1 or state.bounds.w is None:
+            return state.w
+        # The last cut from the oracle said little against the model: let it show its own w.
+        if state.fresh_violation <= TRUST * state.bounds.gap / self.C:
             return state.w
         return (1 - self.stabilise) * state.bounds.w + self.stabilise * state.w
 

@@ -53,6 +53,8 @@ class Task(ABC):
     rescalings: ClassVar[frozenset[str] | set[str]] = frozenset({"margin"})
     largest_loss: float = 1.0
     compiled: ClassVar[bool] = False
+    tables: ClassVar[bool] = False
+    """Whether inputs are rows of a table of features; if not, an array is a sequence of inputs."""
     enumerates: ClassVar[bool] = False
     """Whether scoring cached planes costs as much as the oracle itself: no cache by default then."""
 

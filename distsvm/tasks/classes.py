@@ -63,6 +63,7 @@ class ClassTask(Task):
 
     rescalings: ClassVar[frozenset[str]] = frozenset({"margin", "slack"})
     compiled: ClassVar[bool] = True
+    tables: ClassVar[bool] = True
     enumerates: ClassVar[bool] = True
 
     # --- what prepare() learns -------------------------------------------------------------
