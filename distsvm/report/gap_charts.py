@@ -105,7 +105,8 @@ def _gap_axis(gap: np.ndarray, violation: np.ndarray, levels: list[float]) -> Ax
     if thin.size:
         low = max(min(low, float(thin.min())), low / 10)
         high = min(max(high, float(thin.max())), high * 10)
-    return log_axis(low, high, "objective, logarithmic")
+    # Room enough that a target is not taken for the axis.
+    return log_axis(low / 1.3, high * 1.1, "objective, logarithmic")
 
 
 def _last(values: np.ndarray) -> str:
