@@ -21,47 +21,50 @@ def two_sum(a, b):
 
 
 @kernel
+def two_product(a, b):
+    """p + e = a·b exactly, p the rounded product."""
+    c = 134217729.0 * a  # 2²⁷ + 1 splits a number into two halves whose products are exact
+    a_high = c - (c - a)
+    a_low = a - a_high
+    c = 134217729.0 * b
+    b_high = c - (c - b)
+    b_low = b - b_high
+    p = a * b
+    return p, ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+@kernel
 def exact_gradient(gram, b, alpha, high, low, size):
     """high + low = b − Gα to twice the working precision; size = |b| + |G|α, of its terms."""
-    m = b.size
-    for j in range(m):
+    for j in range(b.size):
         high[j] = b[j]
         low[j] = 0.0
         size[j] = abs(b[j])
-    for i in range(m):
-        if alpha[i] == 0.0:
-            continue
-        row = gram[i]
-        y = -alpha[i]
-        c = 134217729.0 * y  # 2²⁷ + 1 splits a number in two halves whose products are exact
-        y_high = c - (c - y)
-        y_low = y - y_high
-        for j in range(m):
-            g = row[j]
-            c = 134217729.0 * g
-            g_high = c - (c - g)
-            g_low = g - g_high
-            p = g * y
-            e = ((g_high * y_high - p) + g_high * y_low + g_low * y_high) + g_low * y_low
-            s = high[j] + p
-            t = s - high[j]
-            low[j] += ((high[j] - (s - t)) + (p - t)) + e
-            high[j] = s
-            size[j] += abs(p)
-    for j in range(m):
+    for i in range(b.size):
+        if alpha[i] > 0.0:
+            row = gram[i]
+            factor = -alpha[i]
+            for j in range(b.size):
+                p, e = two_product(factor, row[j])
+                high[j], f = two_sum(high[j], p)
+                low[j] += e + f
+                size[j] += abs(p)
+    for j in range(b.size):
         high[j], low[j] = two_sum(high[j], low[j])
 
 
 @kernel
 def block_slack(alpha, block, limit):
     """limit − Σα of each block; the sign is right even where only rounding is left."""
-    high = limit.copy()
+    slack = limit.copy()
     low = np.zeros(limit.size)
     for j in range(block.size):
         k = block[j]
-        high[k], e = two_sum(high[k], -alpha[j])
+        slack[k], e = two_sum(slack[k], -alpha[j])
         low[k] += e
-    return high + low
+    for k in range(limit.size):
+        slack[k] += low[k]
+    return slack
 
 
 @kernel
@@ -71,6 +74,8 @@ def make_feasible(alpha, block, limit):
         if not alpha[j] > 0.0:
             alpha[j] = 0.0
     slack = block_slack(alpha, block, limit)
+    if not np.any(slack < 0.0):
+        return
     largest = np.full(limit.size, -1)
     for j in range(block.size):
         k = block[j]
@@ -78,12 +83,15 @@ def make_feasible(alpha, block, limit):
             alpha[j] *= limit[k] / (limit[k] - slack[k])
         if largest[k] < 0 or alpha[j] > alpha[largest[k]]:
             largest[k] = j
-    while np.any(slack < 0.0):
+    # A few roundings are left; one subtraction mends them, a second what the first one rounded.
+    for _ in range(4):
         slack = block_slack(alpha, block, limit)
         for k in range(limit.size):
-            if slack[k] < 0.0:
-                top = largest[k]
-                alpha[top] = max(0.0, np.nextafter(alpha[top] + slack[k], -np.inf))
+            if slack[k] < 0.0 and largest[k] >= 0:
+                less = np.nextafter(alpha[largest[k]] + slack[k], -np.inf)
+                alpha[largest[k]] = max(0.0, less)
+        if not np.any(slack < 0.0):
+            return
 
 
 @kernel
@@ -97,7 +105,9 @@ def gap_at(alpha, block, limit, high, low):
         if (high[j] - top_high[k]) + (low[j] - top_low[k]) > 0.0:
             top_high[k] = high[j]
             top_low[k] = low[j]
-    gap = np.sum(slack * top_high)
+    gap = 0.0
+    for k in range(limit.size):
+        gap += slack[k] * top_high[k]
     for j in range(block.size):
         k = block[j]
         gap += alpha[j] * ((top_high[k] - high[j]) + (top_low[k] - low[j]))
@@ -110,8 +120,10 @@ def value_at(b, alpha, high, low):
     value = 0.0
     rest = 0.0
     for j in range(b.size):
-        value, e = two_sum(value, 0.5 * alpha[j] * (b[j] + high[j]))
-        rest += e + 0.5 * alpha[j] * low[j]
+        s, e = two_sum(b[j], high[j])
+        p, f = two_product(0.5 * alpha[j], s)
+        value, g = two_sum(value, p)
+        rest += 0.5 * alpha[j] * (e + low[j]) + (f + g)
     return value + rest
 
 

@@ -18,57 +18,64 @@ from distsvm.kernels.simplex_gap import EPS, block_slack, exact_gradient, gap_at
 
 # A pivot below this part of its diagonal is rounding: the variable depends on the free ones.
 DEPENDENT = 64 * EPS
-# Evaluations in a row that may pass without halving the gap before it counts as rounding's floor.
+# What rounding may do to ∇, for each unit of |b| + |G|α.
+NOISE = 4 * EPS
+# Evaluations in a row that may pass without halving the gap before rounding is to blame.
 PATIENCE = 10
 
-OUT, REFERENCE, WAITING = -1, -2, -3  # where a variable is; else its place in the factor
+OUT, REFERENCE, WAITING = -1, -2, -3  # where a variable is, if not at a place in the factor
 
 
 @kernel
-def _solve_lower(U, n_free, v):
+def _solve_lower(U, v):
     """v ← U⁻ᵀ v."""
-    for k in range(n_free):
+    for k in range(v.size):
         row = U[k]
         x = v[k] / row[k]
         v[k] = x
-        for j in range(k + 1, n_free):
+        for j in range(k + 1, v.size):
             v[j] -= x * row[j]
 
 
 @kernel
-def _solve_upper(U, n_free, v):
+def _solve_upper(U, v):
     """v ← U⁻¹ v."""
-    for k in range(n_free - 1, -1, -1):
+    for k in range(v.size - 1, -1, -1):
         row = U[k]
         # four sums: one alone would wait for each addition to end before the next can start
         s0 = s1 = s2 = s3 = 0.0
         j = k + 1
-        while j + 3 < n_free:
+        while j + 3 < v.size:
             s0 += row[j] * v[j]
             s1 += row[j + 1] * v[j + 1]
             s2 += row[j + 2] * v[j + 2]
             s3 += row[j + 3] * v[j + 3]
             j += 4
-        while j < n_free:
+        while j < v.size:
             s0 += row[j] * v[j]
             j += 1
         v[k] = (v[k] - ((s0 + s1) + (s2 + s3))) / row[k]
 
 
 @kernel
-def _delete(U, n_free, q):
-    """Take the q-th variable out: its column goes, rotations make U triangular again."""
-    for i in range(n_free):
+def _delete(U, order, where, q):
+    """Take the q-th of the variables `order` out: its column goes, rotations restore U."""
+    last = order.size - 1
+    where[order[q]] = OUT
+    for j in range(q, last):
+        order[j] = order[j + 1]
+        where[order[j]] = j
+    for i in range(last + 1):
         row = U[i]
-        for j in range(max(q, i - 1), n_free - 1):
+        for j in range(max(q, i - 1), last):
             row[j] = row[j + 1]
-    for k in range(q, n_free - 1):
+    for k in range(q, last):
         upper = U[k]
         lower = U[k + 1]
         length = np.hypot(upper[k], lower[k])
         c = upper[k] / length
         s = lower[k] / length
-        for j in range(k, n_free - 1):
+        for j in range(k, last):
             x = upper[j]
             y = lower[j]
             upper[j] = c * x + s * y
@@ -85,19 +92,48 @@ def _difference(gram, i, j, r):
 
 
 @kernel
-def _column(gram, owner, reference, order, n_free, p, out):
+def _column(gram, owner, reference, order, p, out):
     """out_i = M_ip for the free variables i; returns M_pp."""
     r = reference[owner[p]]
-    for i in range(n_free):
+    for i in range(order.size):
         v = order[i]
         out[i] = _difference(gram, v, p, r) - _difference(gram, reference[owner[v]], p, r)
     return _difference(gram, p, p, r) - _difference(gram, r, p, r)
 
 
 @kernel
+def _append(U, column, pivot, order, where, p):
+    """Put p at the end of the factor, `column` being U⁻ᵀ of its column of M."""
+    place = column.size
+    for i in range(place):
+        U[i, place] = column[i]
+    U[place, place] = np.sqrt(pivot)
+    order[place] = p
+    where[p] = place
+
+
+@kernel
+def _residual(gradient, owner, reference, order, out):
+    """The slope of D along each free variable, taken from its reference."""
+    for i in range(order.size):
+        out[i] = gradient[order[i]] - gradient[reference[owner[order[i]]]]
+
+
+@kernel
+def _transfer(direction, amount, v, owner, reference):
+    direction[v] += amount
+    direction[reference[owner[v]]] -= amount
+
+
+@kernel
+def _add_row(out, factor, row):
+    for j in range(row.size):
+        out[j] += factor * row[j]
+
+
+@kernel
 def _move(gram, x, gradient, direction, longest):
     """Go along the direction, by at most `longest`, to the first bound; the variable met, or −1."""
-    m = gram.shape[0]
     t = longest
     met = -1
     for v in range(x.size):
@@ -108,56 +144,48 @@ def _move(gram, x, gradient, direction, longest):
         step = t * direction[v]
         if step != 0.0:
             x[v] = max(0.0, x[v] + step)
-            if v < m:
-                _add(gradient, -step, gram[v])
+            if v < gram.shape[0]:
+                _add_row(gradient, -step, gram[v])
     if met >= 0:
         x[met] = 0.0
     return met
 
 
 @kernel
-def _add(out, factor, row):
-    """out += factor·row, over the length of the row."""
-    for j in range(row.size):
-        out[j] += factor * row[j]
-
-
-@kernel
 def _rebuild(x, owner, reference, where, waiting, last):
-    """Choose references anew and let all others > 0 wait for an empty factor; `last` comes last."""
-    reference[:] = -1
+    """Choose the references anew; all others > 0 wait for an empty factor, `last` at the end."""
+    for k in range(reference.size):
+        reference[k] = -1
     for v in range(x.size - 1, -1, -1):
         where[v] = OUT
         if reference[owner[v]] < 0 or x[v] > x[reference[owner[v]]]:
             reference[owner[v]] = v
-    for v in reference:
-        where[v] = REFERENCE
+    for k in range(reference.size):
+        where[reference[k]] = REFERENCE
     n_waiting = 0
-    if last >= 0 and where[last] == OUT:
-        n_waiting = _push(last, where, waiting, n_waiting)
-    for v in range(x.size):
-        if x[v] > 0.0 and where[v] == OUT:
-            n_waiting = _push(v, where, waiting, n_waiting)
+    for i in range(-1, x.size):
+        v = last if i < 0 else i  # a stack: the first put down is the last picked up
+        if v >= 0 and where[v] == OUT and (x[v] > 0.0 or v == last):
+            where[v] = WAITING
+            waiting[n_waiting] = v
+            n_waiting += 1
     return n_waiting
 
 
 @kernel
-def _push(v, where, waiting, n_waiting):
-    where[v] = WAITING
-    waiting[n_waiting] = v
-    return n_waiting + 1
-
-
-@kernel
-def _settle(x, block, limit, reference):
-    """What rounding took from or gave to a block's sum goes to its slack, or to its reference."""
+def _settle(x, block, limit):
+    """What rounding took from a block's sum goes to its slack, or else to its largest variable."""
     m = block.size
+    largest = np.arange(m, x.size)
+    for j in range(m):
+        if x[m + block[j]] == 0.0 and x[j] > x[largest[block[j]]]:
+            largest[block[j]] = j
     rest = block_slack(x[:m], block, limit)
     for k in range(limit.size):
-        if x[m + k] > 0.0:
+        if largest[k] >= m:
             x[m + k] = max(rest[k], 0.0)
-        elif reference[k] < m:
-            x[reference[k]] += rest[k]
+        else:
+            x[largest[k]] += rest[k]
     make_feasible(x[:m], block, limit)
 
 
@@ -173,15 +201,16 @@ def _rough_size(gram, b, alpha, size):
 
 
 @kernel
-def _most_violated(gradient, owner, limit, reference, where, noise):
-    """The variable outside that weighs most in the gap, or −1 if all violations are noise."""
+def _most_violated(gradient, size, owner, limit, reference, where):
+    """The variable outside that weighs most in the gap, −1 if no violation is above rounding."""
     chosen = -1
     most = 0.0
     for v in range(owner.size):
         if where[v] == OUT:
             k = owner[v]
-            violation = gradient[v] - gradient[reference[k]]
-            if violation > noise[k] and violation * limit[k] > most:
+            r = reference[k]
+            violation = gradient[v] - gradient[r]
+            if violation > NOISE * (size[v] + size[r]) and violation * limit[k] > most:
                 most = violation * limit[k]
                 chosen = v
     return chosen
@@ -197,32 +226,31 @@ def maximise(gram, b, block, limit, start, tol):
     """
     m = b.size
     n = m + limit.size
-    owner = np.empty(n, np.int64)
-    owner[:m] = block
-    owner[m:] = np.arange(limit.size)
     x = np.zeros(n)
+    gradient = np.zeros(n)
+    low = np.zeros(m)  # what `gradient` lacks, once sums are exact
+    owner = np.empty(n, np.int64)
     alpha = x[:m]
     alpha[:] = start
     make_feasible(alpha, block, limit)
     x[m:] = block_slack(alpha, block, limit)
-    gradient = np.zeros(n)
-    low = np.zeros(m)  # ∇ = gradient + low once sums are exact
+    for v in range(n):
+        owner[v] = block[v] if v < m else v - m
     gradient[:m] = b
     for j in range(m):
         if alpha[j] > 0.0:
-            _add(gradient, -alpha[j], gram[j])
+            _add_row(gradient, -alpha[j], gram[j])
 
     reference = np.empty(limit.size, np.int64)
     where = np.empty(n, np.int64)
     waiting = np.empty(n, np.int64)
     order = np.empty(n, np.int64)
-    U = np.empty((n, n))
     solution = np.empty(n)
-    direction = np.empty(n)
-    size = np.empty(m)
-    noise = np.empty(limit.size)
+    direction = np.zeros(n)
+    U = np.empty((n, n))
+    size = np.zeros(n)
     n_free = 0
-    n_waiting = _rebuild(x, owner, reference, where, waiting, -1)
+    n_waiting = _rebuild(x, owner, reference, where, waiting, np.int64(-1))
     look = True
     exact = False
     best = np.inf
@@ -234,7 +262,7 @@ def maximise(gram, b, block, limit, start, tol):
         n_iter += 1
         if look:
             if exact:
-                _settle(x, block, limit, reference)
+                _settle(x, block, limit)
                 exact_gradient(gram, b, alpha, gradient, low, size)
             else:
                 _rough_size(gram, b, alpha, size)
@@ -242,9 +270,6 @@ def maximise(gram, b, block, limit, start, tol):
             if not exact and gap <= tol:
                 exact = True
                 continue
-            noise[:] = 0.0
-            for j in range(m):
-                noise[block[j]] = max(noise[block[j]], 4 * EPS * size[j])
             if exact:
                 stalls = 0 if gap < 0.5 * best else stalls + 1
                 if gap < best:
@@ -253,12 +278,16 @@ def maximise(gram, b, block, limit, start, tol):
                 if best <= tol or stalls > PATIENCE:
                     break
                 # Aim a hair below zero: where a limit does not bind, ξ is then 0, not rounding.
-                gradient[m:] = -noise
-            chosen = _most_violated(gradient, owner, limit, reference, where, noise)
+                for j in range(m):
+                    if x[m + block[j]] > 0.0:
+                        gradient[j] += NOISE * size[j]
+            chosen = _most_violated(gradient, size, owner, limit, reference, where)
             if chosen >= 0:
-                n_waiting = _push(chosen, where, waiting, n_waiting)
-                k = owner[chosen]
-                if gradient[chosen] - gradient[reference[k]] > 16 * noise[k]:
+                where[chosen] = WAITING
+                waiting[n_waiting] = chosen
+                n_waiting += 1
+                r = reference[owner[chosen]]
+                if gradient[chosen] - gradient[r] > 16 * NOISE * (size[chosen] + size[r]):
                     exact = False
                     stalls = 0
             elif n_iter > 1:
@@ -266,60 +295,54 @@ def maximise(gram, b, block, limit, start, tol):
             look = False
             continue
 
-        p = -1
-        longest = 1.0
+        free = order[:n_free]
+        found = solution[:n_free]
         if n_waiting > 0:
             p = waiting[n_waiting - 1]
-            diagonal = _column(gram, owner, reference, order, n_free, p, solution)
-            _solve_lower(U, n_free, solution)
+            diagonal = _column(gram, owner, reference, free, p, found)
+            _solve_lower(U, found)
             pivot = diagonal
             for i in range(n_free):
-                pivot -= solution[i] * solution[i]
+                pivot -= found[i] * found[i]
             if pivot > DEPENDENT * diagonal:
-                U[:n_free, n_free] = solution[:n_free]
-                U[n_free, n_free] = np.sqrt(pivot)
-                order[n_free] = p
-                where[p] = n_free
+                _append(U, found, pivot, order, where, p)
                 n_free += 1
                 n_waiting -= 1
                 continue
             # D is linear along the dependence: follow it uphill until some variable is 0.
-            solution[:n_free] *= -1
+            _solve_upper(U, found)
+            slope = gradient[p] - gradient[reference[owner[p]]]
+            for i in range(n_free):
+                slope -= found[i] * (gradient[free[i]] - gradient[reference[owner[free[i]]]])
+            sign = -1.0 if slope < 0.0 else 1.0
+            _transfer(direction, sign, p, owner, reference)
+            for i in range(n_free):
+                _transfer(direction, -sign * found[i], free[i], owner, reference)
             longest = np.inf
         else:
+            p = -1
+            _residual(gradient, owner, reference, free, found)
+            _solve_lower(U, found)
+            _solve_upper(U, found)
             for i in range(n_free):
-                v = order[i]
-                solution[i] = gradient[v] - gradient[reference[owner[v]]]
-            _solve_lower(U, n_free, solution)
-        _solve_upper(U, n_free, solution)
+                _transfer(direction, found[i], free[i], owner, reference)
+            longest = 1.0
 
-        direction[:] = 0.0
-        for i in range(n_free):
-            direction[order[i]] += solution[i]
-            direction[reference[owner[order[i]]]] -= solution[i]
-        if p >= 0:
-            direction[p] += 1.0
-            direction[reference[owner[p]]] -= 1.0
-            if np.sum(direction * gradient) < 0.0:
-                direction *= -1
         met = _move(gram, x, gradient, direction, longest)
+        for v in range(n):
+            direction[v] = 0.0
         if met < 0:
             look = True
-            continue
-        if met == p:
+        elif met == p:
             where[p] = OUT
             n_waiting -= 1
         elif where[met] == REFERENCE:
             n_waiting = _rebuild(x, owner, reference, where, waiting, p)
             n_free = 0
         else:
-            q = where[met]
-            where[met] = OUT
-            _delete(U, n_free, q)
+            _delete(U, free, where, where[met])
             n_free -= 1
-            for i in range(q, n_free):
-                order[i] = order[i + 1]
-                where[order[i]] = i
+
     if best == np.inf:
         make_feasible(alpha, block, limit)
         best_alpha[:] = alpha

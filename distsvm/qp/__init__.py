@@ -1,14 +1,18 @@
-"""Solvers of the small dual QP, by name."""
+"""The small dual QP over the working set, and the solvers to choose from."""
 
 from __future__ import annotations
 
 from distsvm.errors import ConfigError
-from distsvm.qp.base import QPSolver
+from distsvm.qp.base import QPProblem, QPSolution, QPSolver
+
+__all__ = ["QPProblem", "QPSolution", "QPSolver", "make_qp"]
 
 
 def make_qp(name: str) -> QPSolver:
-    """The QP solver of this name: "native", "line-search", "cvxpy" or "cvxpy:SOLVER"."""
-    # Each is imported when it is asked for: one needs cvxpy, the native one compiles.
+    """The solver "native", "line-search", "cvxpy", or "cvxpy:SOLVER" for one of cvxpy's solvers.
+
+    Each is imported only when asked for. Raises ConfigError if there is no such solver here.
+    """
     if name == "native":
         from distsvm.qp.native import NativeQP
 
@@ -17,10 +21,12 @@ def make_qp(name: str) -> QPSolver:
         from distsvm.qp.line_search import LineSearch
 
         return LineSearch()
-    if name.partition(":")[0] == "cvxpy":
+    library, colon, solver = name.partition(":")
+    if library == "cvxpy" and bool(solver) == bool(colon):
         from distsvm.qp.cvxpy import CvxpyQP
 
-        return CvxpyQP(name.partition(":")[2] or None)
+        return CvxpyQP(solver or None)
     raise ConfigError(
-        f"qp={name!r}: expected one of native, line-search, cvxpy, cvxpy:SOLVER"
+        f'qp={name!r}: expected "native", "line-search", "cvxpy" or "cvxpy:SOLVER", '
+        'as in "cvxpy:CLARABEL"'
     )

@@ -1,6 +1,8 @@
-"""What every solver of the dual QP ends with: a feasible α and its true value and gap."""
+"""What every solver of the dual QP ends with: a feasible α, and its true value and gap."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -10,14 +12,13 @@ from distsvm.qp.base import QPProblem, QPSolution
 
 
 def read_only(array: np.ndarray, dtype: type) -> np.ndarray:
-    """A contiguous view or copy that kernels see as one type, whatever the caller's array is."""
-    view = np.ascontiguousarray(array, dtype=dtype).view()
+    """The array as kernels take it: of one type, whatever the caller's is, so compiled once."""
+    view: np.ndarray = np.ascontiguousarray(array, dtype=dtype).view()
     view.flags.writeable = False
     return view
 
 
-def arguments(problem: QPProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The problem as its kernels take it: gram, b, block, limit."""
+def kernel_arguments(problem: QPProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return (
         read_only(problem.gram, np.float64),
         read_only(problem.b, np.float64),
@@ -27,14 +28,15 @@ def arguments(problem: QPProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray, n
 
 
 def certify(problem: QPProblem, alpha: np.ndarray, n_iter: int) -> QPSolution:
-    """The solution α made feasible, with the value and gap of twice the working precision.
+    """A copy of α made feasible, with its value and gap from sums of twice the precision.
 
-    Feasible to the last bit: α ≥ 0, and the exact sum of each block is at most its limit.
+    Feasible to the last bit: α ≥ 0, and the exact sum of each block is at most its limit. An α
+    that is already so does not change. Raises QPError where a number is not finite.
     """
-    gram, b, block, limit = arguments(problem)
+    gram, b, block, limit = kernel_arguments(problem)
     alpha = np.array(alpha, dtype=np.float64)
     simplex_gap.make_feasible(alpha, block, limit)
     value, gap = simplex_gap.certify(gram, b, block, limit, alpha)
-    if not (np.isfinite(value) and np.isfinite(gap)):
-        raise QPError("the cuts of the QP are not finite")
-    return QPSolution(alpha, value, gap, n_iter)
+    if not (math.isfinite(value) and math.isfinite(gap)):
+        raise QPError("the QP's value is not finite: some cut or limit is infinite or NaN")
+    return QPSolution(alpha, float(value), float(gap), n_iter)

@@ -1,0 +1,106 @@
+"""The dual QP through cvxpy: for comparison, and for those who trust another solver more."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from distsvm.errors import ConfigError, QPError
+from distsvm.qp.base import QPProblem, QPSolution
+from distsvm.qp.certificate import certify
+
+# the options by which a solver takes its tolerance
+TOLERANCES = {
+    "CLARABEL": ("tol_gap_abs", "tol_gap_rel", "tol_feas"),
+    "OSQP": ("eps_abs", "eps_rel"),
+    "SCS": ("eps_abs", "eps_rel"),
+    "ECOS": ("abstol", "reltol", "feastol"),
+}
+
+
+@dataclass(frozen=True)
+class CvxpyQP:
+    """Solves for α/limit, with an objective of about 1, by one of cvxpy's solvers.
+
+    Parameters
+    ----------
+    solver : str, optional
+        A name that cvxpy knows; CLARABEL unless given.
+    options : mapping, optional
+        What to ask of it; unless given, a tolerance of 1e-12, of 1e-10 where it does not report
+        "optimal" with that, and at last its own.
+
+    Neither `warm_start` nor `tol` reach the solver. Its α is made feasible, and the gap is that
+    of this α, not the solver's. A status other than "optimal" is a QPError.
+    """
+
+    solver: str | None = None
+    options: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        installed = _cvxpy().installed_solvers()
+        if self._name not in installed:
+            raise ConfigError(
+                f"qp: cvxpy has no solver {self._name!r} here; it has {', '.join(installed)}"
+            )
+
+    @property
+    def _name(self) -> str:
+        return (self.solver or "CLARABEL").upper()
+
+    def solve(self, problem: QPProblem, warm_start: np.ndarray, tol: float) -> QPSolution:
+        cp = _cvxpy()
+        scale = problem.limit[problem.block]
+        linear = scale * problem.b
+        quadratic = scale[:, None] * problem.gram * scale
+        unit = _best_single(linear, np.diag(quadratic)) or abs(linear).max(initial=0.0) or 1.0
+        share = cp.Variable(problem.size)
+        members = np.equal.outer(np.unique(problem.block), problem.block).astype(float)
+        curvature = cp.quad_form(share, cp.psd_wrap(quadratic / unit))
+        model = cp.Problem(
+            cp.Maximize((linear / unit) @ share - 0.5 * curvature),
+            [share >= 0, members @ share <= 1],
+        )
+        for options in self._attempts():
+            status = self._run(model, options)
+            if status == "optimal":
+                return certify(problem, scale * share.value, model.solver_stats.num_iters or 0)
+        raise QPError(f"cvxpy's solver {self._name} ended with status {status!r}")
+
+    def _attempts(self) -> list[Mapping[str, Any]]:
+        if self.options is not None:
+            return [self.options]
+        names = TOLERANCES.get(self._name, ())
+        return [dict.fromkeys(names, tol) for tol in (1e-12, 1e-10) if names] + [{}]
+
+    def _run(self, model: Any, options: Mapping[str, Any]) -> str:
+        with warnings.catch_warnings():
+            # the status says the same, and is looked at
+            warnings.filterwarnings("ignore", "Solution may be inaccurate")
+            try:
+                # a warm start would keep the options of the attempt before
+                model.solve(solver=self._name, warm_start=False, **options)
+            except _cvxpy().error.SolverError:
+                return "solver_error"
+        return model.status
+
+
+def _best_single(linear: np.ndarray, diagonal: np.ndarray) -> float:
+    """The best value with one cut only, by which the optimum is of order 1 once divided."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(linear >= diagonal, 1.0, np.maximum(linear, 0.0) / diagonal)
+    return float(np.max(linear * share - 0.5 * diagonal * share**2, initial=0.0))
+
+
+def _cvxpy() -> Any:
+    try:
+        return importlib.import_module("cvxpy")
+    except ImportError:
+        raise ConfigError(
+            'qp: "cvxpy" needs the cvxpy package: pip install "distsvm[cvxpy]"'
+        ) from None
