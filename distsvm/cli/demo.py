@@ -38,7 +38,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
         "",
     )
     config = given_config(args, WHERE) | ({} if args.keep is None else {"run_dir": args.keep})
-    result = watched(
+    result, compiled = watched(
         output,
         "distsvm demo",
         lambda callbacks: train(MulticlassTask(), X, y, callbacks=callbacks, **config),
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     accuracy = float((result.model.predict(X_test) == y_test).mean())
     peer, peer_s = linear_svc(X, y, X_test, y_test)
     model = None if args.keep is None else f"{args.keep}/model"
-    code = finish(output, result, model=model, run_dir=args.keep, resumable=False)
+    code = finish(output, result, compiled, model=model, run_dir=args.keep, resumable=False)
     agrees = abs(checked - result.primal) <= 1e-9 * abs(checked)
     output.record(
         "check",

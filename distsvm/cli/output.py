@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 from distsvm.cli.formatting import Style, clipped
@@ -145,13 +145,13 @@ class _Aside:
 class LogLines(logging.Handler):
     """The library's log as lines of the command line."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: Output, translate: Callable[[str], str] = str) -> None:
         super().__init__()
-        self._output = output
+        self._output, self._translate = output, translate
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            text = record.getMessage()
+            text = self._translate(record.getMessage())
             if record.levelno >= logging.ERROR:
                 self._output.error(text)
             elif record.levelno >= logging.WARNING:

@@ -138,19 +138,19 @@ def _guarded(args: argparse.Namespace, output: Output, verbose: int) -> int:
 
 
 def _in_flags(text: str) -> str:
-    """The message with the option's name, where it begins with the library's parameter."""
+    """The library's message with the names of options, where it names its own parameters."""
     from distsvm.cli.options import GROUPS  # here, as it loads what only training needs
 
     for option in (option for options in GROUPS.values() for option in options):
         if text.startswith(f"{option.field}="):
             return f"{option.flag} {text.removeprefix(f'{option.field}=')}"
-    return text
+    return text.replace("scale=True", "--scale")
 
 
 @contextmanager
 def _logging(output: Output, verbose: int) -> Iterator[None]:
     """Show the library's log as our lines, and only so, for as long as the command runs."""
-    log, handler = logging.getLogger("distsvm"), LogLines(output)
+    log, handler = logging.getLogger("distsvm"), LogLines(output, _in_flags)
     before = log.level, log.propagate
     log.setLevel((logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)])
     log.propagate = False

@@ -23,7 +23,9 @@ from distsvm.solvers.base import Round
 from distsvm.training.callbacks import RunStart
 
 COMPILING = "compiling kernels for this machine (once; kept on disk)"
+STOPPING = "stopping after this round; Ctrl-C again aborts at once"
 LABEL, VALUE, BETWEEN = 10, 13, 3
+SEPARATOR = " · "
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -91,7 +93,7 @@ def render(
     spinner: str = "",
 ) -> list[str]:
     """The display as lines of at most `width` columns, `session_s` seconds after the start."""
-    lines = [_title(progress, style)]
+    lines = [_title(progress, width, style)]
     if progress.record is None:
         doing = COMPILING if progress.compiling else progress.doing
         lines.append(f"{spinner} {doing}  {style.dim(clock(session_s))}".lstrip())
@@ -99,7 +101,7 @@ def render(
         lines += [_bar_line(progress, width, style, unicode)]
         lines += _grid(_cells(progress, progress.record, session_s), width, style)
     if progress.stopping:
-        lines.append(style.bold("stopping after this round; Ctrl-C again aborts at once"))
+        lines.append(style.bold(STOPPING))
     return [clipped(line, width) for line in lines if line]
 
 
@@ -126,15 +128,7 @@ def plain_line(progress: Progress, session_s: float) -> str:
 
 def start_line(start: RunStart) -> str:
     """What a run is about, in one line."""
-    return " · ".join(
-        [
-            f"{count(start.n_examples)} examples",
-            f"dim {count(start.dim)}",
-            f"{start.n_shards} shards on {start.executor} × {start.n_workers}",
-            f"C {small(start.C)}",
-            f"eps {small(start.eps)}",
-        ]
-    )
+    return SEPARATOR.join(_start_parts(start))
 
 
 def bar(part: float, width: int, unicode: bool = True) -> str:
@@ -149,9 +143,25 @@ def bar(part: float, width: int, unicode: bool = True) -> str:
     return text + "░" * (width - len(text))
 
 
-def _title(progress: Progress, style: Style) -> str:
-    known = "" if progress.start is None else start_line(progress.start)
-    return f"{style.bold(progress.title)}  {style.dim(known)}".strip()
+def _start_parts(start: RunStart) -> list[str]:
+    return [
+        f"{count(start.n_examples)} examples",
+        f"dim {count(start.dim)}",
+        f"C {start.C:.6g}",
+        f"eps {small(start.eps)}",
+        f"{start.n_shards} shards on {start.executor} × {start.n_workers}",
+    ]
+
+
+def _title(progress: Progress, width: int, style: Style) -> str:
+    """The title, and as many facts as there is room for."""
+    facts = ""
+    for part in [] if progress.start is None else _start_parts(progress.start):
+        longer = f"{facts}{SEPARATOR}{part}" if facts else part
+        if len(progress.title) + 2 + len(longer) > width:
+            break
+        facts = longer
+    return f"{style.bold(progress.title)}  {style.dim(facts)}".strip()
 
 
 def _bar_line(progress: Progress, width: int, style: Style, unicode: bool) -> str:

@@ -36,7 +36,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     if args.model is not None:
         check_model_target(args.model, args.force)
     changes = given_config(args, CHANGEABLE)
-    result = watched(
+    result, compiled = watched(
         output,
         f"distsvm resume {args.run_dir}",
         lambda callbacks: resume(args.run_dir, callbacks=callbacks, **changes),
@@ -45,4 +45,4 @@ def run(args: argparse.Namespace, output: Output) -> int:
     if args.model is not None:
         result.model.save(args.model)
     model = args.model or str(Path(args.run_dir) / "model")
-    return finish(output, result, model=model, run_dir=args.run_dir)
+    return finish(output, result, compiled, model=model, run_dir=args.run_dir)

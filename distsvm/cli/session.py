@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any
 
 from distsvm.cli.output import Output
-from distsvm.cli.progress import COMPILING, Progress, plain_line, render, start_line
+from distsvm.cli.progress import COMPILING, STOPPING, Progress, plain_line, render, start_line
 from distsvm.kernels.compiling import on_first_compile
 from distsvm.solvers.base import Round
 from distsvm.training.callbacks import Callback, RunStart
@@ -29,11 +29,17 @@ def watched(
     title: str,
     call: Callable[[Sequence[Callback]], TrainResult],
     max_seconds: float | None = None,
-) -> TrainResult:
+) -> tuple[TrainResult, bool]:
     """Run `call(callbacks)`, a training run, with its progress shown and Ctrl-C obeyed.
 
     The first Ctrl-C ends the run after the current round, as "interrupted"; before the first
     round, and at the second Ctrl-C, KeyboardInterrupt is raised at once.
+
+    Returns
+    -------
+    result : TrainResult
+    compiled : bool
+        Whether kernels had to be compiled meanwhile, in this process.
     """
     progress = Progress(title, max_seconds=max_seconds)
     display = _display(output, progress)
@@ -42,7 +48,7 @@ def watched(
         stack.enter_context(display)
         stack.enter_context(on_first_compile(display.on_compile))
         stack.enter_context(interrupts)
-        return call([display, interrupts])
+        return call([display, interrupts]), progress.compiling
 
 
 def _display(output: Output, progress: Progress) -> Display:
@@ -127,6 +133,10 @@ class JsonLines(Display):
     def on_round(self, record: Round) -> None:
         self.output.record("round", record.as_dict())
 
+    def on_interrupt(self) -> None:
+        super().on_interrupt()
+        _say_stopping()
+
 
 class PlainLines(Display):
     """Lines for logs and pipes: the first round, then at most one a second."""
@@ -154,8 +164,12 @@ class PlainLines(Display):
 
     def on_interrupt(self) -> None:
         super().on_interrupt()
-        # Not through a buffer, which the interrupted code may be writing to.
-        os.write(2, b"distsvm: stopping after this round; Ctrl-C again aborts at once\n")
+        _say_stopping()
+
+
+def _say_stopping() -> None:
+    # Not through a buffer, which the interrupted code may be writing to.
+    os.write(2, f"distsvm: {STOPPING}\n".encode())
 
 
 class Live(Display):

@@ -35,6 +35,7 @@ def hinge_loss(result: TrainResult) -> float:
 def finish(
     output: Output,
     result: TrainResult,
+    compiled: bool,
     *,
     model: str | Path | None,
     run_dir: str | None,
@@ -45,7 +46,7 @@ def finish(
     places = {"model": None if model is None else str(model), "run_dir": run_dir}
     extra = {"exit_code": code, "hinge_loss": hinge_loss(result)}
     output.record("result", result.summary() | places | extra)
-    output.say(*summary(result, output))
+    output.say(*summary(result, compiled, output))
     rows = []
     if model is not None:
         rows.append(("model", str(model)))
@@ -57,7 +58,7 @@ def finish(
     return code
 
 
-def summary(result: TrainResult, output: Output) -> list[str]:
+def summary(result: TrainResult, compiled: bool, output: Output) -> list[str]:
     """Certificate, effort and time as lines."""
     style = output.style
     reached = result.stop_reason in ("eps", "rel_gap")
@@ -84,7 +85,7 @@ def summary(result: TrainResult, output: Output) -> list[str]:
         best = result.best_validation
         text = f"loss {small(best['loss'])}, accuracy {best['accuracy']:.4f}"
         rows.append(("validation", f"{text} after round {best['round']}, whose w is the model"))
-    rows += [("time", _times(result.seconds))]
+    rows += [("time", _times(result.seconds, compiled))]
     return pairs(rows, style, output.width)
 
 
@@ -100,10 +101,11 @@ def _hits(n_hits: int) -> str:
     return f"{counted(n_hits, 'cache hit')}"
 
 
-def _times(by_phase: dict[str, float]) -> str:
+def _times(by_phase: dict[str, float], compiled: bool) -> str:
     total = by_phase["total"]
-    parts = [f"{name} {share(s, total)}" for name, s in by_phase.items() if name != "total"]
-    return f"{seconds(total)}: {', '.join(parts)}"
+    parts = [f"{name} {share(s, total)}" for name, s in by_phase.items() if name != "total" and s]
+    with_compiling = ", compiling included" if compiled else ""
+    return f"{seconds(total)}: {', '.join(parts)}{with_compiling}"
 
 
 def _how_to_go_on(result: TrainResult, model: str | Path | None, run_dir: str | None) -> str:

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     if args.model is not None:
         check_model_target(args.model, args.force)
     task, options = make_task(args), data_options(args)
-    result = watched(
+    result, compiled = watched(
         output,
         f"distsvm {args.task}",
         lambda callbacks: train(
@@ -66,4 +66,4 @@ def run(args: argparse.Namespace, output: Output) -> int:
         result.model.save(model)
     elif run_dir is not None:
         model = str(Path(run_dir) / "model")
-    return finish(output, result, model=model, run_dir=run_dir)
+    return finish(output, result, compiled, model=model, run_dir=run_dir)
