@@ -22,25 +22,38 @@ from distsvm.model import load_model
 from distsvm.tasks.classes import ClassTask
 from distsvm.workers.shard_worker import ShardWorker
 
-MOST_CLASSES = 20
+SHOWN_CLASSES = 20
+KEPT_CLASSES = 200
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How many examples of each class were predicted as each class, and their score."""
+    """How many examples each class has, was predicted for, and both; counts add up.
+
+    `confusion` has a row a true class and a column a predicted one, and none of either where
+    there are very many classes.
+    """
 
     score: Score
+    true: np.ndarray
+    predicted: np.ndarray
+    hits: np.ndarray
     confusion: np.ndarray
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(self.score + other.score, self.confusion + other.confusion)
+        return Counts(
+            self.score + other.score,
+            self.true + other.true,
+            self.predicted + other.predicted,
+            self.hits + other.hits,
+            self.confusion + other.confusion,
+        )
 
     def by_class(self) -> list[dict[str, float]]:
         """Precision, recall, F1 and number of examples; 0 where there is nothing to divide by."""
-        hits = np.diag(self.confusion).astype(float)
-        predicted, true = self.confusion.sum(axis=0), self.confusion.sum(axis=1)
         found = []
-        for h, p, t in zip(hits.tolist(), predicted.tolist(), true.tolist(), strict=True):
+        columns = (self.hits.tolist(), self.predicted.tolist(), self.true.tolist())
+        for h, p, t in zip(*columns, strict=True):
             precision, recall = h / p if p else 0.0, h / t if t else 0.0
             both = precision + recall
             f1 = 2 * precision * recall / both if both else 0.0
@@ -71,11 +84,12 @@ def run(args: argparse.Namespace, output: Output) -> int:
     }
     if classes:
         # Not score.accuracy: a cost matrix may forgive some mistakes.
-        facts["accuracy"] = float(np.trace(total.confusion) / score.n_examples)
+        facts["accuracy"] = float(total.hits.sum() / score.n_examples)
         facts["classes"] = labels = model.task.labels.tolist()  # type: ignore[attr-defined]
         facts["by_class"] = rows = total.by_class()
         facts["macro_f1"] = float(np.mean([row["f1"] for row in rows]))
-        facts["confusion"] = total.confusion
+        if total.confusion.size:
+            facts["confusion"] = total.confusion
     output.record("result", facts)
     output.show(*pairs(_overall(facts), output.style, output.width))
     if classes:
@@ -91,10 +105,18 @@ def _counted(worker: ShardWorker, w: np.ndarray) -> Counts:
     oracle: Any = worker.oracle
     if oracle.truth is None:
         raise DataError("the data has no labels")
+    true = oracle.truth.astype(np.int64)
     predicted = oracle.decode(oracle.view(w), np.arange(oracle.n))
     k = oracle.task.labels.size
-    cells = np.bincount(oracle.truth.astype(np.int64) * k + predicted, minlength=k * k)
-    return Counts(worker.evaluate(w), cells.reshape(k, k))
+    kept = k if k <= KEPT_CLASSES else 0
+    cells = np.bincount((true * k + predicted)[: oracle.n if kept else 0], minlength=kept * kept)
+    return Counts(
+        worker.evaluate(w),
+        true=np.bincount(true, minlength=k),
+        predicted=np.bincount(predicted, minlength=k),
+        hits=np.bincount(true[true == predicted], minlength=k),
+        confusion=cells.reshape(kept, kept),
+    )
 
 
 def _overall(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -115,7 +137,7 @@ def _class_lines(labels: list[str], counts: Counts, output: Output) -> list[str]
         for label, row in zip(labels, counts.by_class(), strict=True)
     ]  # fmt: skip
     lines = table(["class", "precision", "recall", "F1", "examples"], rows, output.style)
-    if len(labels) > MOST_CLASSES:
+    if len(labels) > SHOWN_CLASSES:
         return lines
     cells = [
         [label, *(str(n) if n else "·" for n in row)]

@@ -151,13 +151,19 @@ def _in_flags(text: str) -> str:
 def _logging(output: Output, verbose: int) -> Iterator[None]:
     """Show the library's log as our lines, and only so, for as long as the command runs."""
     log, handler = logging.getLogger("distsvm"), LogLines(output, _in_flags)
+    others = logging.getLogger("py.warnings")
     before = log.level, log.propagate
     log.setLevel((logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)])
     log.propagate = False
     log.addHandler(handler)
+    # Other packages' warnings too, which would break the live display.
+    logging.captureWarnings(True)
+    others.addHandler(handler)
     try:
         yield
     finally:
+        logging.captureWarnings(False)
+        others.removeHandler(handler)
         log.removeHandler(handler)
         log.setLevel(before[0])
         log.propagate = before[1]

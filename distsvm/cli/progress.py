@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from distsvm.cli.estimates import time_left, way_done
+from distsvm.cli.estimates import MOST_POINTS, time_left, way_done
 from distsvm.cli.formatting import (
     PLAIN,
     Style,
@@ -24,6 +24,7 @@ from distsvm.training.callbacks import RunStart
 
 COMPILING = "compiling kernels for this machine (once; kept on disk)"
 STOPPING = "stopping after this round; Ctrl-C again aborts at once"
+RECENT = 2 * MOST_POINTS
 LABEL, VALUE, BETWEEN = 10, 13, 3
 SEPARATOR = " · "
 EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -40,7 +41,8 @@ class Progress:
     compiling: bool = False
     max_seconds: float | None = None
     first_gap: float = math.inf
-    points: list[tuple[float, float]] = field(default_factory=list)
+    points: tuple[tuple[float, float], ...] = ()
+    pace: tuple[tuple[int, float], ...] = ()
     earlier_s: float = 0.0
     stopping: bool = False
 
@@ -50,8 +52,10 @@ class Progress:
 
     def add(self, record: Round) -> None:
         self.record = record
+        # Tuples made anew, since another thread may be reading the last ones.
+        self.pace = (*self.pace, (record.number, record.elapsed_s))[-RECENT:]
         if record.kind == "fresh":
-            self.points.append((record.elapsed_s, record.gap))
+            self.points = (*self.points, (record.elapsed_s, record.gap))[-RECENT:]
             if not math.isfinite(self.first_gap):
                 self.first_gap = record.gap
 
@@ -73,14 +77,10 @@ class Progress:
         return min((s for s in known if s is not None), default=None)
 
     def _rounds_left_s(self) -> float | None:
-        start, record = self.start, self.record
-        if start is None or record is None or start.max_rounds is None or len(self.points) < 2:
+        if self.start is None or self.start.max_rounds is None or len(self.pace) < 2:
             return None
-        n_done = record.number - start.first_round
-        if n_done < 1:
-            return None
-        pace = (record.elapsed_s - self.points[0][0]) / n_done
-        return max(0, start.max_rounds - record.number) * pace
+        (first, then_s), (last, now_s) = self.pace[0], self.pace[-1]
+        return max(0, self.start.max_rounds - last) * (now_s - then_s) / (last - first)
 
 
 def render(

@@ -36,11 +36,13 @@ def run(args: argparse.Namespace, output: Output) -> int:
     if args.model is not None:
         check_model_target(args.model, args.force)
     changes = given_config(args, CHANGEABLE)
+    stored: TrainConfig = RunFolder(args.run_dir).read()["config"]
     result, compiled = watched(
         output,
         f"distsvm resume {args.run_dir}",
         lambda callbacks: resume(args.run_dir, callbacks=callbacks, **changes),
-        changes.get("max_seconds", RunFolder(args.run_dir).read()["config"].max_seconds),
+        max_seconds=changes.get("max_seconds", stored.max_seconds),
+        run_dir=args.run_dir,
     )
     if args.model is not None:
         result.model.save(args.model)

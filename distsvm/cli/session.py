@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import asdict
 from types import FrameType
 from typing import Any
@@ -28,7 +28,9 @@ def watched(
     output: Output,
     title: str,
     call: Callable[[Sequence[Callback]], TrainResult],
+    *,
     max_seconds: float | None = None,
+    run_dir: str | None = None,
 ) -> tuple[TrainResult, bool]:
     """Run `call(callbacks)`, a training run, with its progress shown and Ctrl-C obeyed.
 
@@ -44,11 +46,13 @@ def watched(
     progress = Progress(title, max_seconds=max_seconds)
     display = _display(output, progress)
     interrupts = Interrupts(display.on_interrupt)
-    with ExitStack() as stack:
-        stack.enter_context(display)
-        stack.enter_context(on_first_compile(display.on_compile))
-        stack.enter_context(interrupts)
-        return call([display, interrupts]), progress.compiling
+    try:
+        with display, on_first_compile(display.on_compile), interrupts:
+            return call([display, interrupts]), progress.compiling
+    except KeyboardInterrupt:
+        if run_dir is not None and progress.record is not None:
+            output.note(f"go on from the last checkpoint: distsvm resume {shlex.quote(run_dir)}")
+        raise
 
 
 def _display(output: Output, progress: Progress) -> Display:
@@ -181,6 +185,7 @@ class Live(Display):
     def __enter__(self) -> Live:
         self._n_drawn = 0
         self._end = threading.Event()
+        self._draw()
         self._thread = threading.Thread(target=self._redraw, name="distsvm-progress", daemon=True)
         self._thread.start()
         return self
@@ -192,14 +197,15 @@ class Live(Display):
 
     def _redraw(self) -> None:
         while not self._end.wait(REDRAW_S):
-            frames = SPINNER if self.output.unicode else "|/-\\"
-            self._n_drawn += 1
-            lines = render(
-                self.progress,
-                self.session_s,
-                self.output.width,
-                self.output.style,
-                unicode=self.output.unicode,
-                spinner=self.output.style.accent(frames[self._n_drawn % len(frames)]),
-            )
-            self.output.screen.draw(lines)
+            self._draw()
+
+    def _draw(self) -> None:
+        output = self.output
+        frames = SPINNER if output.unicode else "|/-\\"
+        spinner = output.style.accent(frames[self._n_drawn % len(frames)])
+        self._n_drawn += 1
+        lines = render(
+            self.progress, self.session_s, output.width, output.style,
+            unicode=output.unicode, spinner=spinner,
+        )  # fmt: skip
+        output.screen.draw(lines)

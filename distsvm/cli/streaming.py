@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
 
+from distsvm.blas import one_thread
 from distsvm.cli.output import Output
 from distsvm.cli.progress import COMPILING
 from distsvm.data import Dataset
@@ -35,7 +36,7 @@ def over_shards(
     n_workers = place.get("n_workers") if len(specs) > 1 else None
     options = place.get("executor_options", {}) if len(specs) > 1 else {}
     executor = make_executor(name, n_workers, compiled=model.task.compiled, **options)
-    with executor, on_first_compile(lambda: output.note(COMPILING)):
+    with one_thread(), executor, on_first_compile(lambda: output.note(COMPILING)):
         results = executor.map(_call, specs, function, model.task, model.w)
         with closing(results):  # type: ignore[type-var]
             yield from results

@@ -58,7 +58,8 @@ def run(args: argparse.Namespace, output: Output) -> int:
             callbacks=callbacks,
             **config,
         ),
-        config.get("max_seconds"),
+        max_seconds=config.get("max_seconds"),
+        run_dir=config.get("run_dir"),
     )
     run_dir = config.get("run_dir")
     model = args.model

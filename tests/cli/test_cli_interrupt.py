@@ -73,6 +73,16 @@ def test_before_the_first_round_ctrl_c_aborts_at_once():
         watched(Output(quiet=True), "test", lambda _: signal.raise_signal(signal.SIGINT))
 
 
+def test_an_aborted_run_says_how_to_go_on(capsys):
+    def call(callbacks):
+        callbacks[0].on_round(record(1, 3.0))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        watched(Output(), "test", call, run_dir="my run")
+    assert "last checkpoint: distsvm resume 'my run'" in capsys.readouterr().err
+
+
 def test_an_interrupted_command_ends_with_130(monkeypatch, capsys, tmp_path):
     def interrupted(*_, **__):
         raise KeyboardInterrupt

@@ -263,6 +263,20 @@ def test_evaluate_counts_what_numpy_counts(files, capsys):
     assert "true \\ predicted" in text
 
 
+def test_evaluate_many_classes_without_a_table_of_all_pairs(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(250), 2)
+    write_svmlight(tmp_path / "many.svm", rng.normal(size=(500, 5)), y)
+    data = ["--data", tmp_path / "many.svm"]
+    run(capsys, *train_args(tmp_path / "many.svm", "--model", tmp_path / "m", "--max-rounds", "2"),
+        code=7)  # fmt: skip
+    (told,) = objects(run(capsys, "evaluate", "--model", tmp_path / "m", *data, "--json").out)
+    assert "confusion" not in told
+    predicted = load_model(tmp_path / "m").predict([str(tmp_path / "many.svm")])
+    assert told["accuracy"] == pytest.approx((predicted == y).mean())
+    assert sum(row["n_examples"] for row in told["by_class"]) == 500
+
+
 # --- inspect -------------------------------------------------------------------------------
 
 
