@@ -78,7 +78,7 @@ class Model:
     ) -> Iterator[Any]:
         specs = data.specs(None)
         if len(specs) == 1:
-            executor = "serial"  # nothing to share out
+            executor, n_workers = "serial", None  # nothing to share out
         with make_executor(executor, n_workers, compiled=self.task.compiled) as workers:
             yield from workers.map(function, specs, self.task, self.w)
 

@@ -220,6 +220,13 @@ def test_a_failed_prediction_leaves_the_old_file(files, capsys, tmp_path):
     assert not out.with_name("labels.txt.part").exists()
 
 
+def test_small_data_may_be_given_more_workers_than_it_can_use(files, capsys):
+    words = ["--model", files.model, "--data", files.test, "--executor", "threads"]
+    out = run(capsys, "predict", *words, "--workers", "2", "--output", "-").out
+    model = load_model(files.model)
+    assert out.split() == [str(label) for label in model.predict(files.X_test, n_workers=2)]
+
+
 def test_scores_are_the_decision_values(files, capsys):
     words = ["predict", "--model", files.model, "--data", files.test, "--scores", "--output", "-"]
     head, *lines = run(capsys, *words).out.splitlines()
