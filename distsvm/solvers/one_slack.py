@@ -190,12 +190,12 @@ class OneSlack:
     def _add(self, risk: Risk, state: OneSlackState, cuts: list[Cut]) -> None:
         working = state.working
         with state.clock.phase("cuts"):
-            for cut in cuts:
-                # The truth's cut (0, 0) is in every block without being there.
-                if cut.b > 0 or dot(cut.a, cut.a) > 0:
-                    working.add(cut, risk.gram_row(cut, [*working.cuts, cut]))
+            # The truth's cut (0, 0) is in every block without being there.
+            new = [cut for cut in cuts if cut.b > 0 or dot(cut.a, cut.a) > 0]
             if self.max_cuts is not None:
-                working.shrink(self.max_cuts, risk.combine)
+                working.shrink(self.max_cuts - len(new), risk.combine)  # the new ones have no α yet
+            for cut in new:
+                working.add(cut, risk.gram_row(cut, [*working.cuts, cut]))
 
     def _solve(
         self, risk: Risk, state: OneSlackState, qp: QPSolver, violation: float

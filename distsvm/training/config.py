@@ -43,7 +43,7 @@ class TrainConfig:
     qp : "native", "cvxpy", "cvxpy:SOLVER" or "line-search"
     idle_solves : int ≥ 1, default 50
         Drop a cut with α = 0 in so many solves.
-    max_cuts : int ≥ 2 + n_blocks, optional
+    max_cuts : int ≥ 2·n_blocks + 1, optional
         Above it cuts are replaced by their aggregate; 50 for the line search unless given.
     executor : "auto", "serial", "threads", "processes" or "ray"
     executor_options : dict
@@ -114,7 +114,7 @@ class TrainConfig:
             self._check(name, float, lambda v: 0 < v <= 1, "a number in (0, 1]")
         if self.cache_size != "auto":
             self._check("cache_size", int, lambda v: v >= 0, "a whole number ≥ 0, or 'auto'")
-        lowest = 2 + self.n_blocks
+        lowest = 2 * self.n_blocks + 1
         self._check("max_cuts", int, lambda v: v >= lowest, f"a whole number ≥ {lowest}")
         self._choose("rescaling", ("margin", "slack"))
         self._choose("solver", ("auto", *SOLVERS))
