@@ -73,10 +73,9 @@ class RunView:
         return self.history[-1] if self.history else None
 
     def known(self, name: str) -> float | None:
-        """C or eps as used; None where a default was used and the run has not said which."""
-        if self.last_result is not None:
-            return float(self.last_result[name])
-        return getattr(self.config, name)
+        """C or eps as used; None where the run has not said."""
+        used = self.last_result or self.run.get("used") or {}
+        return float(used[name]) if name in used else getattr(self.config, name)
 
     def bound(self, name: str) -> float:
         """primal, dual or gap: the result's, else those of the last round; NaN before that."""

@@ -27,8 +27,13 @@ class RunFolder:
         self.path = Path(path)
         self._history: TextIO | None = None
 
-    def create(self, config: TrainConfig, task: Task, data: Any, validation: Any) -> None:
-        """Begin a new run here; a folder that holds one already is refused, never overwritten."""
+    def create(
+        self, config: TrainConfig, task: Task, data: Any, validation: Any, used: dict[str, Any]
+    ) -> None:
+        """Begin a new run here; a folder that holds one already is refused, never overwritten.
+
+        `used` holds what the defaults came to: C, eps, n_examples and the like.
+        """
         if (self.path / "run.json").exists():
             raise ConfigError(
                 f"run_dir={str(self.path)!r} holds a run already; resume it, or take another folder"
@@ -46,6 +51,7 @@ class RunFolder:
                 "task": description,
                 "data": data,
                 "validation": validation,
+                "used": used,
             },
         )
 

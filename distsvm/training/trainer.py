@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -252,9 +252,8 @@ class Trainer:
         if checkpoint is None:
             self.state: State = self.solver.begin(self.risk, self._start(start))
             if self.folder is not None and not resume:
-                self.folder.create(
-                    config, self.given_task, *(self._described(d) for d in (self.data, self.validation))
-                )
+                described = (self._described(d) for d in (self.data, self.validation))
+                self.folder.create(config, self.given_task, *described, asdict(self._start_facts()))
         else:
             self._restore(checkpoint)
         if self.folder is not None:
@@ -315,7 +314,8 @@ class Trainer:
     def run(self) -> TrainResult:
         """Rounds until something says stop; then the result."""
         self.load_s = time.perf_counter() - self._started
-        self._tell_start()
+        for callback in self.callbacks:
+            callback.on_start(self._start_facts())
         self._saved_s = time.perf_counter()
         reason = None if not self.history else self._reason(self.history[-1], fresh_only=True)
         rounds = self.solver.rounds(self.risk, self.state)
@@ -336,15 +336,13 @@ class Trainer:
             callback.on_end(result)
         return result
 
-    def _tell_start(self) -> None:
-        start = RunStart(
+    def _start_facts(self) -> RunStart:
+        return RunStart(
             n_examples=self.n_examples, dim=self.task.dim, n_shards=len(self.shards),
             n_workers=self.executor.n_workers, executor=self.executor.name, C=self.C, eps=self.eps,
             rel_gap=self.config.rel_gap, max_rounds=self.config.max_rounds,
             bound_on_rounds=self._bound(), first_round=len(self.history) + 1,
         )  # fmt: skip
-        for callback in self.callbacks:
-            callback.on_start(start)
 
     def _finished(self, record: Round) -> Round:
         """The solver's record with what only the trainer knows."""
