@@ -287,10 +287,11 @@ def maximise(gram, b, block, limit, start, tol):
                 waiting[n_waiting] = chosen
                 n_waiting += 1
                 r = reference[owner[chosen]]
+                # Far above rounding there is nothing to stall on, and plain sums will do.
                 if gradient[chosen] - gradient[r] > 16 * NOISE * (size[chosen] + size[r]):
                     exact = False
                     stalls = 0
-            elif n_iter > 1:
+            elif n_iter > 1:  # at first the start itself is still to be improved
                 exact = True
             look = False
             continue

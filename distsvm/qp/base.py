@@ -39,7 +39,8 @@ class QPProblem:
         """How far a feasible α can be from the optimum: Σ_k limit_k·ξ_k − ⟨∇D(α), α⟩ ≥ 0.
 
         ξ_k = max(0, max_{j in block k} ∇_j) is the slack of block k at w = Σ α_j a_j, and
-        ∇ = b − Gα; the sum is the primal minus the dual value of the QP at (w, α).
+        ∇ = b − Gα; the sum is the primal minus the dual value of the QP at (w, α). In plain
+        float64: where large α cancel in Gα, only `qp.certificate.certify` tells it from rounding.
         """
         gradient = self.b - self.gram @ alpha
         slack = np.zeros(self.limit.size)

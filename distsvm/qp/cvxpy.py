@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,11 +71,15 @@ class CvxpyQP:
                 return certify(problem, scale * share.value, model.solver_stats.num_iters or 0)
         raise QPError(f"cvxpy's solver {self._name} ended with status {status!r}")
 
-    def _attempts(self) -> list[Mapping[str, Any]]:
+    def _attempts(self) -> Iterator[Mapping[str, Any]]:
         if self.options is not None:
-            return [self.options]
+            yield self.options
+            return
         names = TOLERANCES.get(self._name, ())
-        return [dict.fromkeys(names, tol) for tol in (1e-12, 1e-10) if names] + [{}]
+        if names:
+            yield dict.fromkeys(names, 1e-12)
+            yield dict.fromkeys(names, 1e-10)
+        yield {}
 
     def _run(self, model: Any, options: Mapping[str, Any]) -> str:
         with warnings.catch_warnings():
@@ -99,8 +102,9 @@ def _best_single(linear: np.ndarray, diagonal: np.ndarray) -> float:
 
 def _cvxpy() -> Any:
     try:
-        return importlib.import_module("cvxpy")
+        import cvxpy
     except ImportError:
         raise ConfigError(
             'qp: "cvxpy" needs the cvxpy package: pip install "distsvm[cvxpy]"'
         ) from None
+    return cvxpy

@@ -1,0 +1,78 @@
+"""The cvxpy adapter agrees with the native solver, and says so when it cannot."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from qp_problems import CANCELLING, STEADY, draw, exact_value_and_gap, gaussian, separable
+
+from distsvm.errors import ConfigError, QPError
+from distsvm.qp.cvxpy import CvxpyQP
+from distsvm.qp.native import NativeQP
+
+cp = pytest.importorskip("cvxpy")
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e-2, 1.0, 1e2, 1e5])
+@pytest.mark.parametrize("family", STEADY + CANCELLING, ids=lambda f: f.__name__)
+def test_native_and_cvxpy_agree_as_far_as_the_gap_of_cvxpy_says(family, C):
+    qp = draw(family, 25, 3, C)
+    native = NativeQP().solve(qp, np.zeros(qp.size), 0.0)
+    peer = CvxpyQP().solve(qp, np.zeros(qp.size), 0.0)
+    assert native.value >= peer.value - native.gap
+    assert abs(native.value - peer.value) <= max(1e-7 * native.value, peer.gap)
+
+
+@pytest.mark.parametrize("family", STEADY + CANCELLING, ids=lambda f: f.__name__)
+def test_cvxpy_reaches_1e_7_at_ordinary_limits(family):
+    qp = draw(family, 25, 3, 1.0)
+    solution = CvxpyQP().solve(qp, np.zeros(qp.size), 0.0)
+    value, gap = exact_value_and_gap(qp, solution.alpha)
+    assert 0 <= gap <= max(1e-7 * value, 1e-7 * float(qp.limit.sum()))
+    assert solution.gap == pytest.approx(float(gap), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["OSQP", "scs"])
+def test_other_solvers_of_cvxpy_can_be_named(name):
+    if name.upper() not in cp.installed_solvers():
+        pytest.skip(f"{name} is not installed")
+    qp = draw(separable, 15, 2, 1.0)
+    native = NativeQP().solve(qp, np.zeros(qp.size), 0.0)
+    solution = CvxpyQP(name).solve(qp, np.zeros(qp.size), 0.0)
+    assert solution.value == pytest.approx(native.value, rel=1e-6)
+
+
+def test_a_status_other_than_optimal_is_refused_by_name():
+    qp = draw(gaussian, 25, 2, 1.0)
+    impatient = CvxpyQP("CLARABEL", {"max_iter": 1})
+    with pytest.raises(QPError, match=r"CLARABEL.*(user_limit|solver_error|inaccurate)"):
+        impatient.solve(qp, np.zeros(qp.size), 0.0)
+
+
+def test_a_tight_tolerance_that_fails_is_followed_by_a_looser_one(monkeypatch):
+    asked = []
+    real = cp.Problem.solve
+
+    def solve(model, **options):
+        asked.append(options.get("tol_gap_rel"))
+        real(model, **options)
+        if len(asked) < 3:
+            model._status = "optimal_inaccurate"
+
+    monkeypatch.setattr(cp.Problem, "solve", solve)
+    qp = draw(gaussian, 10, 1, 1.0)
+    CvxpyQP().solve(qp, np.zeros(qp.size), 0.0)
+    assert asked == [1e-12, 1e-10, None]
+
+
+def test_an_unknown_solver_is_refused_with_the_list_of_those_installed():
+    with pytest.raises(ConfigError, match=r"qp.*NOSUCH.*CLARABEL"):
+        CvxpyQP("nosuch")
+
+
+def test_without_cvxpy_the_error_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cvxpy", None)
+    with pytest.raises(ConfigError, match=r"pip install"):
+        CvxpyQP()
