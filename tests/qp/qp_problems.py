@@ -109,7 +109,11 @@ def exact_value_and_gap(qp: QPProblem, alpha: np.ndarray) -> tuple[Fraction, Fra
 
 
 def rounding_floor(qp: QPProblem, alpha: np.ndarray) -> float:
-    """What one rounding of each α may add to the gap: ε·Σ_k limit_k·max_j (|b| + |G|α)_j."""
+    """What one rounding of each α may add to the gap: ε·Σ_k limit_k·max_j (|b_j| + max|G_j|·Σα).
+
+    Not |G|α: where the optimum is not unique, the solver may end at any of them.
+    """
     largest = np.zeros(qp.limit.size)
-    np.maximum.at(largest, qp.block, np.abs(qp.b) + np.abs(qp.gram) @ alpha)
+    size = np.abs(qp.b) + np.abs(qp.gram).max(axis=1) * alpha.sum()
+    np.maximum.at(largest, qp.block, size)
     return EPS * float(qp.limit @ largest)

@@ -65,7 +65,7 @@ def test_gap_is_at_most_1e_10_of_the_value_or_what_float64_can_hold(family, C):
         qp = draw(family, m, n_blocks, C)
         alpha = solve(qp).alpha
         value, gap = exact_value_and_gap(qp, alpha)
-        assert 0 <= gap <= max(1e-10 * value, 4 * rounding_floor(qp, alpha))
+        assert 0 <= gap <= max(1e-10 * value, rounding_floor(qp, alpha))
         assert C > 1e2 or gap <= 1e-10 * value
         assert_feasible(qp, alpha)
 
@@ -79,7 +79,7 @@ def test_five_hundred_cuts_are_solved_to_1e_10_of_the_value(family, n_blocks):
     assert gap <= 1e-10 * value
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None, derandomize=True)
 @given(
     family=st.sampled_from(STEADY + CANCELLING),
     m=st.integers(1, 40),
@@ -93,7 +93,7 @@ def test_any_working_set_is_solved_from_any_start(family, m, n_blocks, log_C, se
     start = None if cold else feasible_start(qp, np.random.default_rng(seed))
     solution = solve(qp, start)
     value, gap = exact_value_and_gap(qp, solution.alpha)
-    assert 0 <= gap <= max(1e-10 * value, 4 * rounding_floor(qp, solution.alpha))
+    assert 0 <= gap <= max(1e-10 * value, rounding_floor(qp, solution.alpha))
     assert_feasible(qp, solution.alpha)
 
 
@@ -106,7 +106,7 @@ def test_reported_value_and_gap_are_those_of_exact_arithmetic(family, C):
         value, gap = exact_value_and_gap(qp, solution.alpha)
         assert abs(solution.value - value) <= 1e-14 * abs(value)
         # below ε² of the terms even twice the digits end
-        assert abs(solution.gap - gap) <= 1e-9 * gap + rounding_floor(qp, solution.alpha) * 1e-14
+        assert abs(solution.gap - gap) <= 1e-9 * gap + 1e-14 * rounding_floor(qp, solution.alpha)
 
 
 def test_stops_as_soon_as_the_gap_is_below_the_tolerance():
