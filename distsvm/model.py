@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import reduce
+from math import ceil
+from operator import add
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from distsvm.blas import one_thread
 from distsvm.data import Dataset, open_data, open_inputs
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import ModelError
@@ -21,6 +25,7 @@ from distsvm.version import __version__
 from distsvm.workers.shard_worker import ShardWorker
 
 FORMAT = 1
+PIECE_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,48 +44,56 @@ class Model:
     w: np.ndarray
     facts: dict[str, Any] = field(default_factory=dict)
 
-    def predict(
-        self, data: Any, *, executor: str = "auto", n_workers: int | None = None, **options: Any
-    ) -> Any:
-        """The predicted outputs: an array of labels for classes, else a list."""
-        parts = list(self.predictions(data, executor=executor, n_workers=n_workers, **options))
+    def predict(self, data: Any, **options: Any) -> Any:
+        """The predicted outputs: an array of labels for classes, else a list.
+
+        Parameters
+        ----------
+        data : array of rows, list of inputs, path or paths, or a data set
+        **options
+            executor, n_workers and executor_options as in train; others are for open_inputs.
+        """
+        parts = list(self.predictions(data, **options))
         if parts and isinstance(parts[0], np.ndarray):
             return np.concatenate(parts)
         return [output for part in parts for output in part]
 
-    def predictions(
-        self, data: Any, *, executor: str = "auto", n_workers: int | None = None, **options: Any
-    ) -> Iterator[Any]:
-        """The predicted outputs shard by shard, in order; little is in memory at a time."""
+    def predictions(self, data: Any, **options: Any) -> Iterator[Any]:
+        """As predict, piece by piece, in order; little of the data is in memory at a time."""
+        place = _place(options)
         inputs = open_inputs(data, tables=self.task.tables, **options)
-        return self._map(_predict, inputs, executor, n_workers)
+        return self.over_pieces(ShardWorker.predict, inputs, **place)
 
     def evaluate(
+        self, data: Any, outputs: Any = None, *, weight: Any = None, **options: Any
+    ) -> Score:
+        """Mean loss and accuracy on data with outputs; arguments as in train and predict."""
+        place = _place(options)
+        examples = open_data(data, outputs, weight, tables=self.task.tables, **options)
+        return reduce(add, self.over_pieces(ShardWorker.evaluate, examples, **place))
+
+    def over_pieces(
         self,
-        data: Any,
-        outputs: Any = None,
+        function: Callable[[ShardWorker, np.ndarray], Any],
+        data: Dataset,
         *,
-        weight: Any = None,
         executor: str = "auto",
         n_workers: int | None = None,
-        **options: Any,
-    ) -> Score:
-        """Mean loss and accuracy on data with outputs."""
-        examples = open_data(data, outputs, weight, tables=self.task.tables, **options)
-        scores = self._map(_evaluate, examples, executor, n_workers)
-        total = next(scores)
-        for score in scores:
-            total = total + score
-        return total
-
-    def _map(
-        self, function: Any, data: Dataset, executor: str, n_workers: int | None
+        executor_options: dict[str, Any] | None = None,
     ) -> Iterator[Any]:
-        specs = data.specs(None)
+        """function(worker, w) of each piece of the data, in order, on any executor.
+
+        Files are cut into pieces of about 32 MB, few of which are in memory at a time.
+        """
+        n_bytes = data.n_bytes
+        specs = data.specs(None if n_bytes is None else max(1, ceil(n_bytes / PIECE_BYTES)))
         if len(specs) == 1:
-            executor, n_workers = "serial", None  # nothing to share out
-        with make_executor(executor, n_workers, compiled=self.task.compiled) as workers:
-            yield from workers.map(function, specs, self.task, self.w)
+            executor, n_workers, executor_options = "serial", None, None  # nothing to share out
+        workers = make_executor(
+            executor, n_workers, compiled=self.task.compiled, **executor_options or {}
+        )
+        with workers, one_thread():
+            yield from workers.map(_on_piece, specs, function, self.task, self.w)
 
     def save(self, path: str | Path) -> None:
         """Write the model to a folder: manifest.json and arrays.npz."""
@@ -131,16 +144,16 @@ def load_model(path: str | Path, task: type[Task] | None = None) -> Model:
         raise ModelError(f"{folder}/manifest.json is damaged: {error!r}") from error
 
 
-def _bound(spec: ShardSpec, task: Task) -> ShardWorker:
+def _place(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that say where to run, taken out of all options."""
+    names = ("executor", "n_workers", "executor_options")
+    return {name: options.pop(name) for name in names if name in options}
+
+
+def _on_piece(
+    spec: ShardSpec, function: Callable[[ShardWorker, np.ndarray], Any], task: Task, w: np.ndarray
+) -> Any:
     worker = ShardWorker(spec)
     worker.scan(task)  # the same checks as in training
     worker.attach(task)
-    return worker
-
-
-def _predict(spec: ShardSpec, task: Task, w: np.ndarray) -> Any:
-    return _bound(spec, task).predict(w)
-
-
-def _evaluate(spec: ShardSpec, task: Task, w: np.ndarray) -> Score:
-    return _bound(spec, task).evaluate(w)
+    return function(worker, w)

@@ -1,4 +1,4 @@
-"""Folders written aside and renamed; the JSON and arrays that models and checkpoints are made of."""
+"""Folders written aside and renamed; the JSON and arrays of models and checkpoints."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,9 +19,10 @@ import numpy as np
 @contextmanager
 def written_aside(folder: Path) -> Iterator[Path]:
     """A folder to fill, which takes the place of `folder` in one step when all went well."""
-    aside = folder.with_name(f"{folder.name}.part")
-    shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir(parents=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # A name of its own, so that nobody's folder is taken for a left-over.
+    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", suffix=".part", dir=folder.parent))
+    aside.chmod(0o777 & ~_umask())
     try:
         yield aside
         _sync(aside)
@@ -28,8 +30,7 @@ def written_aside(folder: Path) -> Iterator[Path]:
         shutil.rmtree(aside, ignore_errors=True)
         raise
     if folder.exists():
-        old = folder.with_name(f"{folder.name}.old")
-        shutil.rmtree(old, ignore_errors=True)
+        old = aside.with_suffix(".old")
         folder.rename(old)
         aside.rename(folder)
         shutil.rmtree(old)
@@ -58,7 +59,7 @@ def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> str:
     """Write arrays without pickle, aside and renamed, and return the file's digest."""
     aside = path.with_name(f"{path.name}.part")
     with open(aside, "wb") as file:
-        np.savez(file, allow_pickle=False, **arrays)  # type: ignore[arg-type]
+        np.savez(file, allow_pickle=False, **arrays)
         file.flush()
         os.fsync(file.fileno())
     os.replace(aside, path)
@@ -89,6 +90,12 @@ def digest_of(path: Path) -> str:
         while block := file.read(1 << 20):
             state.update(block)
     return state.hexdigest()
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
 
 
 def _sync(folder: Path) -> None:

@@ -66,7 +66,9 @@ class _Check:
         if not (isinstance(self.task.dim, (int, np.integer)) and self.task.dim > 0):
             raise TaskError(f"dim is {self.task.dim!r}, expected a whole number > 0")
         if not set(self.task.rescalings) <= {"margin", "slack"} or not self.task.rescalings:
-            raise TaskError(f"rescalings is {self.task.rescalings!r}, expected margin, slack or both")
+            raise TaskError(
+                f"rescalings is {self.task.rescalings!r}, expected margin, slack or both"
+            )
         try:
             pickle.loads(pickle.dumps(self.task))
         except Exception as error:

@@ -18,7 +18,9 @@ from distsvm.vectors import (
 
 entries = st.sampled_from([0.0, 0.0, 0.0, 1.0, -2.5, 3.25])
 pairs = st.integers(1, 30).flatmap(
-    lambda n: st.tuples(arrays(np.float64, n, elements=entries), arrays(np.float64, n, elements=entries))
+    lambda n: st.tuples(
+        arrays(np.float64, n, elements=entries), arrays(np.float64, n, elements=entries)
+    )
 )
 
 

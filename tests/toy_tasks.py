@@ -1,7 +1,7 @@
 """Small tasks in plain Python, searched by brute force, for tests of everything above tasks."""
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class ToyChain(Task):
         for symbol, label in zip(x, y, strict=True):
             place = label * self.n_symbols + symbol
             counts[place] = counts.get(place, 0) + 1
-        for a, b in zip(y[:-1], y[1:], strict=True):
+        for a, b in pairwise(y):
             place = self.n_labels * self.n_symbols + a * self.n_labels + b
             counts[place] = counts.get(place, 0) + 1
         return counts

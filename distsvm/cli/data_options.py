@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
 
 from distsvm.cli.readers import names
-from distsvm.data import Dataset, open_data
-from distsvm.data.readers.parquet import ParquetData
-from distsvm.data.readers.tables import opened_table
-from distsvm.data.shard import Shard, ShardSpec
+from distsvm.data import Dataset, open_data, open_inputs
 from distsvm.errors import ConfigError
 
 # Dest of each option to the argument of open_data and of the readers.
@@ -84,35 +79,4 @@ def labelled_data(args: argparse.Namespace) -> Dataset:
 
 def unlabelled_data(args: argparse.Namespace) -> Dataset:
     """The files without labels, whether they have some or not."""
-    options = data_options(args)
-    dataset = open_data(args.data, **options)
-    if not isinstance(dataset, ParquetData):
-        return open_data(args.data, labelled=False, **options)
-    # A label column must be named to be told from the features, and may be missing.
-    label = options.get("label", "label")
-    with opened_table(dataset.paths[0]) as table:
-        if label in table.schema.names:
-            return Unlabelled(dataset)
-    return open_data(args.data, **options | {"label": None})
-
-
-@dataclass(frozen=True)
-class Unlabelled:
-    """A data set whose labels nobody should look at, as they may be anything."""
-
-    dataset: Dataset
-
-    def specs(
-        self, n_shards: int | None, cost: Callable[[Any], float] | None = None
-    ) -> list[ShardSpec]:
-        return [UnlabelledSpec(spec) for spec in self.dataset.specs(n_shards, cost)]
-
-
-@dataclass(frozen=True)
-class UnlabelledSpec:
-    """How to load a shard without its labels."""
-
-    spec: ShardSpec
-
-    def load(self) -> Shard:
-        return replace(self.spec.load(), y=None)
+    return open_inputs(args.data, **data_options(args))

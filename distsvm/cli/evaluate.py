@@ -72,9 +72,8 @@ def run(args: argparse.Namespace, output: Output) -> int:
     model = load_model(args.model)
     place = given_config(args, WHERE)
     classes = isinstance(model.task, ClassTask)
-    shards = over_shards(
-        _counted if classes else _scored, model, labelled_data(args), place, output
-    )
+    function = _counted if classes else ShardWorker.evaluate
+    shards = over_shards(function, model, labelled_data(args), place, output)
     total = reduce(add, shards)
     score: Score = total.score if classes else total
     facts: dict[str, Any] = {
@@ -83,8 +82,6 @@ def run(args: argparse.Namespace, output: Output) -> int:
         "mean_loss": score.mean_loss,
     }
     if classes:
-        # Not score.accuracy: a cost matrix may forgive some mistakes.
-        facts["accuracy"] = float(total.hits.sum() / score.n_examples)
         facts["classes"] = labels = model.task.labels.tolist()  # type: ignore[attr-defined]
         facts["by_class"] = rows = total.by_class()
         facts["macro_f1"] = float(np.mean([row["f1"] for row in rows]))
@@ -95,10 +92,6 @@ def run(args: argparse.Namespace, output: Output) -> int:
     if classes:
         output.show("", *_class_lines([str(label) for label in labels], total, output))
     return exits.DONE
-
-
-def _scored(worker: ShardWorker, w: np.ndarray) -> Score:
-    return worker.evaluate(w)
 
 
 def _counted(worker: ShardWorker, w: np.ndarray) -> Counts:

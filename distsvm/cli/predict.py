@@ -48,7 +48,9 @@ def run(args: argparse.Namespace, output: Output) -> int:
     if args.scores and not isinstance(model.task, ClassTask):
         raise ConfigError("--scores is only for models of classes")
     data = unlabelled_data(args)
-    shards = over_shards(_scored if args.scores else _predicted, model, data, place, output)
+    shards = over_shards(
+        _scored if args.scores else ShardWorker.predict, model, data, place, output
+    )
     with written_file(args.output, output) as file:
         if args.scores:
             file.write("\t".join(["label", *map(as_text, model.task.labels.tolist())]) + "\n")  # type: ignore[attr-defined]
@@ -67,10 +69,6 @@ def run(args: argparse.Namespace, output: Output) -> int:
 def as_text(label: Any) -> str:
     """A label as files hold it; an output that is not a label, as JSON."""
     return str(label) if isinstance(label, (str, int, float, bool)) else json.dumps(label)
-
-
-def _predicted(worker: ShardWorker, w: np.ndarray) -> Any:
-    return worker.predict(w)
 
 
 def _scored(worker: ShardWorker, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

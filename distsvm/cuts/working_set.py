@@ -107,12 +107,16 @@ class WorkingSet:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The set as plain arrays: the cuts' vectors as rows of one sparse or dense matrix."""
-        index, value, starts, dense = [], [], [0], []
+        index: list[np.ndarray] = []
+        value: list[np.ndarray] = []
+        starts, dense = [0], []
         for cut in self.cuts:
-            is_dense = isinstance(cut.a, np.ndarray)
-            dense.append(is_dense)
-            index.append(np.zeros(0, np.int64) if is_dense else cut.a.index.astype(np.int64))
-            value.append(cut.a if is_dense else cut.a.value)
+            dense.append(not isinstance(cut.a, SparseVector))
+            if isinstance(cut.a, SparseVector):
+                index.append(cut.a.index.astype(np.int64))
+                value.append(cut.a.value)
+            else:
+                value.append(cut.a)
             starts.append(starts[-1] + value[-1].size)
         return {
             "cut_index": np.concatenate([np.zeros(0, np.int64), *index]),
@@ -127,9 +131,7 @@ class WorkingSet:
         }
 
     @classmethod
-    def from_arrays(
-        cls, limit: np.ndarray, arrays: dict[str, np.ndarray], dim: int
-    ) -> WorkingSet:
+    def from_arrays(cls, limit: np.ndarray, arrays: dict[str, np.ndarray], dim: int) -> WorkingSet:
         """The set that `arrays` made these of."""
         working = cls(limit)
         starts, place = arrays["cut_starts"], 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +15,13 @@ from distsvm.errors import ConfigError, DataError
 
 
 class Dataset(Protocol):
-    """Data that can be cut into shards without being read by the driver."""
+    """Data that can be cut into shards without being read by the driver.
+
+    `n_bytes` is the size of its files, None for data that is in memory already.
+    """
+
+    @property
+    def n_bytes(self) -> int | None: ...
 
     def specs(
         self, n_shards: int | None, cost: Callable[[Any], float] | None = None
@@ -51,6 +57,8 @@ class TableData:
     y : array of shape (n,), or None for prediction
     weight : array of shape (n,), optional
     """
+
+    n_bytes: int | None = None
 
     def __init__(self, X: Any, y: Any = None, weight: Any = None) -> None:
         self.x: Rows = as_rows(X)
@@ -91,6 +99,8 @@ class PairData:
     weight : array of shape (n,), optional
     """
 
+    n_bytes: int | None = None
+
     def __init__(
         self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None, weight: Any = None
     ) -> None:
@@ -116,6 +126,32 @@ class PairData:
             )
             for part in cut(costs, n_shards)
         ]
+
+
+@dataclass(frozen=True)
+class Unlabelled:
+    """A data set whose outputs nobody should look at, as they may be anything."""
+
+    dataset: Dataset
+
+    @property
+    def n_bytes(self) -> int | None:
+        return self.dataset.n_bytes
+
+    def specs(
+        self, n_shards: int | None, cost: Callable[[Any], float] | None = None
+    ) -> list[ShardSpec]:
+        return [UnlabelledSpec(spec) for spec in self.dataset.specs(n_shards, cost)]
+
+
+@dataclass(frozen=True)
+class UnlabelledSpec:
+    """How to load a shard without its outputs."""
+
+    spec: ShardSpec
+
+    def load(self) -> Shard:
+        return replace(self.spec.load(), y=None)
 
 
 def cut(costs: np.ndarray, n_shards: int | None) -> list[range]:

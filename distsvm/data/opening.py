@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from distsvm.data.dataset import Dataset, PairData, TableData
+from distsvm.data.dataset import Dataset, PairData, TableData, Unlabelled
 from distsvm.data.files import find_files
 from distsvm.errors import ConfigError, DataError
 
@@ -89,9 +89,10 @@ def open_data(
 
 
 def open_inputs(source: Any, *, tables: bool = True, **options: Any) -> Dataset:
-    """As open_data, where the data has inputs only: a list is one of inputs, whatever they are."""
+    """As open_data, for prediction: a list holds inputs, and labels in files are not looked at."""
     if hasattr(source, "specs") or _names_files(source, None):
-        return open_data(source, **options)
+        dataset: Any = open_data(source, **options)
+        return dataset.unlabelled() if hasattr(dataset, "unlabelled") else Unlabelled(dataset)
     _refuse_extra("data in memory", **options)
     if tables and _is_table(source):
         return TableData(source)

@@ -56,12 +56,10 @@ class Task(ABC):
     tables: ClassVar[bool] = False
     """Whether inputs are rows of a table of features; if not, an array is a sequence of inputs."""
     enumerates: ClassVar[bool] = False
-    """Whether scoring cached planes costs as much as the oracle itself: no cache by default then."""
+    """Whether scoring cached planes costs as much as the oracle: then no cache by default."""
 
     @abstractmethod
-    def joint_features(
-        self, x: Any, y: Any
-    ) -> SparseVector | Mapping[int, float] | np.ndarray:
+    def joint_features(self, x: Any, y: Any) -> SparseVector | Mapping[int, float] | np.ndarray:
         """Ψ(x, y), of length dim; a dict of {position: value} will do."""
 
     @abstractmethod
@@ -122,4 +120,3 @@ class Task(ABC):
                 f"start: the earlier model has dimension {earlier.dim}, this task {self.dim}"
             )
         return w
-

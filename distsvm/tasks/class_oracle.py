@@ -29,7 +29,9 @@ class ClassOracle(Oracle):
         self.rows = _shifted(shard.x, task, shard)  # type: ignore[arg-type]
         self.n = shard.n
         self.slack = rescaling == "slack"
-        self.truth = None if shard.y is None else frozen(task.encode(shard.y, shard.first))
+        self.truth = (
+            None if shard.y is None else frozen(task.encode(np.asarray(shard.y), shard.first))
+        )
         self.weight = shard.weight
         self.matrix = frozen(task.loss_matrix())
         self.codes, self.unit = frozen(task.codes), task.unit
@@ -54,7 +56,11 @@ class ClassOracle(Oracle):
         return out if self.unit else out @ self.codes.T
 
     def separate(self, view: Any, rows: np.ndarray) -> Separation:
-        output, loss, value = np.empty(rows.size, np.int32), np.empty(rows.size), np.empty(rows.size)
+        output, loss, value = (
+            np.empty(rows.size, np.int32),
+            np.empty(rows.size),
+            np.empty(rows.size),
+        )
         class_kernels.most_violated(
             self.scores(view, rows), self._truth(rows), self.matrix, self.slack, output, loss, value
         )
@@ -91,6 +97,9 @@ class ClassOracle(Oracle):
 
     def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
         return self.matrix[self._truth(rows), outputs]
+
+    def correct(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
+        return self._truth(rows) == outputs  # a cost matrix may forgive some mistakes
 
     def public(self, outputs: Any) -> np.ndarray:
         return self.task.labels[outputs]

@@ -112,12 +112,18 @@ class ClassTask(Task):
         if self.scale:
             return 1.0 / np.where(largest > 0, largest, 1.0)
         if used.size and used.max() > BAD_RANGE * used.min():
-            wide, narrow = int(np.argmax(largest)), int(np.argmin(np.where(largest > 0, largest, np.inf)))
+            wide, narrow = (
+                int(np.argmax(largest)),
+                int(np.argmin(np.where(largest > 0, largest, np.inf))),
+            )
             log.warning(
                 "badly scaled features: feature %d reaches %.3g, feature %d only %.3g; training "
                 "may be slow and the small ones ignored. scale=True divides each by its largest "
                 "absolute value",
-                wide, largest[wide], narrow, largest[narrow],
+                wide,
+                largest[wide],
+                narrow,
+                largest[narrow],
             )
         return None
 
@@ -182,7 +188,9 @@ class ClassTask(Task):
             return self.loss_scale * (1.0 - np.eye(k))
         matrix = np.asarray(self.losses, dtype=np.float64)
         if matrix.shape != (k, k):
-            raise ConfigError(f"loss: the cost matrix has shape {matrix.shape}, expected ({k}, {k})")
+            raise ConfigError(
+                f"loss: the cost matrix has shape {matrix.shape}, expected ({k}, {k})"
+            )
         if not np.isfinite(matrix).all() or (matrix < 0).any():
             raise ConfigError("loss: the cost matrix has an entry that is negative or not finite")
         if np.diag(matrix).any():
@@ -224,7 +232,9 @@ class ClassTask(Task):
         return oracle.public(found.planes.output)[0]
 
     def shard(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None) -> Shard:
-        return Shard(as_rows(np.asarray(inputs)), None if outputs is None else np.asarray(outputs), None)
+        return Shard(
+            as_rows(np.asarray(inputs)), None if outputs is None else np.asarray(outputs), None
+        )
 
     def oracle(self, shard: Shard, rescaling: str) -> ClassOracle:
         return ClassOracle(self, shard, rescaling)

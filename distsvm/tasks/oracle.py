@@ -66,6 +66,10 @@ class Oracle(ABC):
     def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
         """Δ(y, ŷ) of each of these examples and outputs."""
 
+    def correct(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
+        """Whether each of these outputs is right: without loss, unless the oracle knows better."""
+        return self.losses(rows, outputs) == 0
+
     @abstractmethod
     def public(self, outputs: Any) -> Any:
         """Outputs as the user knows them: labels, not codes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +44,7 @@ def as_sparse(features: Any, dim: int) -> SparseVector:
         vector = SparseVector(index, array[index], dim)
     if vector.dim != dim:
         raise TaskError(f"joint_features has dim {vector.dim}, expected {dim}")
-    if vector.index.size and not (0 <= vector.index[0] and vector.index[-1] < dim):
+    if vector.index.size and not (vector.index[0] >= 0 and vector.index[-1] < dim):
         raise TaskError(f"joint_features has positions outside 0 … {dim - 1}")
     if np.any(np.diff(vector.index) <= 0):
         raise TaskError("joint_features has positions that do not increase")
@@ -60,6 +60,8 @@ class PythonOracle(Oracle):
 
     def __init__(self, task: Task, shard: Shard, rescaling: str) -> None:
         self.task, self.shard, self.slack = task, shard, rescaling == "slack"
+        self.inputs: Sequence[Any] = shard.x  # type: ignore[assignment]
+        self.truths: Any = () if shard.y is None else shard.y
         self.rescaling = rescaling
         self.n = shard.n
         if shard.y is not None:
@@ -93,9 +95,7 @@ class PythonOracle(Oracle):
             np.add.at(out, index, value * np.repeat(weights, np.diff(starts)))
 
     def decode(self, view: Any, rows: np.ndarray) -> list[Any]:
-        return [
-            self._guard(row, self.task.decode, view, self.shard.x[row]) for row in rows.tolist()
-        ]
+        return [self._guard(row, self.task.decode, view, self.inputs[row]) for row in rows.tolist()]
 
     def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
         return np.array(
@@ -136,7 +136,7 @@ class PythonOracle(Oracle):
     def fingerprint(self) -> str:
         state = hashlib.blake2b(digest_size=16)
         for row in range(self.n):
-            example = [_plain(self.shard.x[row]), _plain(self.shard.y[row])]  # type: ignore[index]
+            example = [_plain(self.inputs[row]), _plain(self.truths[row])]
             state.update(canonical(example).encode())
         if self.shard.weight is not None:
             state.update(self.shard.weight.tobytes())
@@ -145,7 +145,7 @@ class PythonOracle(Oracle):
     def size(self, weights: np.ndarray) -> tuple[float, float | None]:
         total = 0.0
         for row in range(self.n):
-            truth = self._guard(row, self._features, row, self.shard.y[row])  # type: ignore[index]
+            truth = self._guard(row, self._features, row, self.truths[row])
             total += float(weights[row] * (truth.value @ truth.value))
         return total, self.task.radius()
 
@@ -154,7 +154,7 @@ class PythonOracle(Oracle):
         return 0  # the size of Python objects is nobody's to know
 
     def _ask(self, w: np.ndarray, row: int) -> tuple[Plane, float, float, float | None]:
-        x, y = self.shard.x[row], self.shard.y[row]  # type: ignore[index]
+        x, y = self.inputs[row], self.truths[row]
         answer = self.task.separate(w, x, y, self.rescaling)
         bound = None
         if isinstance(answer, Bounded):
@@ -175,21 +175,21 @@ class PythonOracle(Oracle):
         return plane, loss, value, None if bound is None else max(bound, value, 0.0)
 
     def _plane(self, row: int, output: Any, loss: float) -> Plane:
-        truth = self._features(row, self.shard.y[row])  # type: ignore[index]
+        truth = self._features(row, self.truths[row])
         psi = subtract(truth, self._features(row, output))
         return Plane(output, scale(psi, loss) if self.slack else psi)  # type: ignore[arg-type]
 
     def _features(self, row: int, output: Any) -> SparseVector:
-        return as_sparse(self.task.joint_features(self.shard.x[row], output), self.task.dim)
+        return as_sparse(self.task.joint_features(self.inputs[row], output), self.task.dim)
 
     def _loss(self, row: int, output: Any) -> float:
-        loss = float(self.task.loss(self.shard.y[row], output))  # type: ignore[index]
+        loss = float(self.task.loss(self.truths[row], output))
         if not (np.isfinite(loss) and loss >= 0):
             raise TaskError(f"loss(y, {output!r}) is {loss}, expected a finite number ≥ 0")
         return loss
 
     def _check_truth(self, row: int) -> None:
-        loss = self._loss(row, self.shard.y[row])  # type: ignore[index]
+        loss = self._loss(row, self.truths[row])
         if loss != 0:
             raise TaskError(f"loss(y, y) is {loss}, expected 0")
 
@@ -208,7 +208,12 @@ class PythonOracle(Oracle):
             raise type(error)(f"example {self.shard.first + row}: {error}") from error
         except Exception as error:
             name = getattr(function, "__name__", "task")
-            shown = {"_ask": "separate", "_plane": "joint_features", "_features": "joint_features", "_loss": "loss"}.get(name, name)
+            shown = {
+                "_ask": "separate",
+                "_plane": "joint_features",
+                "_features": "joint_features",
+                "_loss": "loss",
+            }.get(name, name)
             raise TaskError(
                 f"example {self.shard.first + row}: {type(self.task).__name__} failed in {shown}: "
                 f"{type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""Checkpoints: the driver's state and each shard's planes, in a folder written aside and renamed."""
+"""Checkpoints: the driver's state and each shard's planes, in a folder of their own."""
 
 from __future__ import annotations
 

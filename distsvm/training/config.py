@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
 
 from distsvm.errors import ConfigError
 from distsvm.solvers import SOLVERS
@@ -93,10 +93,11 @@ class TrainConfig:
     verbose: int = 0
 
     # What may differ between a run and its continuation: where it runs and when it stops.
-    FREE = frozenset(
-        "eps rel_gap max_rounds max_seconds executor executor_options n_workers patience run_dir "
-        "checkpoint_rounds checkpoint_seconds keep_checkpoints verbose".split()
-    )
+    FREE: ClassVar[frozenset[str]] = frozenset({
+        "eps", "rel_gap", "max_rounds", "max_seconds", "executor", "executor_options", "n_workers",
+        "patience", "run_dir", "checkpoint_rounds", "checkpoint_seconds", "keep_checkpoints",
+        "verbose",
+    })  # fmt: skip
 
     def __post_init__(self) -> None:
         if self.C is not None and self.C_per_example is not None:

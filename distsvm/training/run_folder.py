@@ -119,10 +119,10 @@ class RunFolder:
 def described_paths(data: Any) -> list[str] | None:
     """The absolute paths that `data` names, or None if it is not a path or a list of them."""
     paths = [data] if isinstance(data, (str, os.PathLike)) else data
-    if isinstance(paths, (list, tuple)) and paths and all(
-        isinstance(p, (str, os.PathLike)) for p in paths
+    if (
+        isinstance(paths, (list, tuple))
+        and paths
+        and all(isinstance(p, (str, os.PathLike)) for p in paths)
     ):
         return [os.path.abspath(os.fspath(p)) for p in paths]
     return None
-
-

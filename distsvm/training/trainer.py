@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -237,7 +238,7 @@ class Trainer:
         edges = np.linspace(0, len(self.shards), n_blocks + 1).round().astype(int).tolist()
         self.risk = ExampleRisk(
             self.executor,
-            [range(lo, hi) for lo, hi in zip(edges[:-1], edges[1:], strict=True)],
+            [range(lo, hi) for lo, hi in pairwise(edges)],
             self.task.dim, self.n_examples, self.facts.weight, self.cache_size > 0,
         )  # fmt: skip
         max_cuts = config.max_cuts
@@ -252,8 +253,13 @@ class Trainer:
         if checkpoint is None:
             self.state: State = self.solver.begin(self.risk, self._start(start))
             if self.folder is not None and not resume:
-                described = (self._described(d) for d in (self.data, self.validation))
-                self.folder.create(config, self.given_task, *described, asdict(self._start_facts()))
+                self.folder.create(
+                    config,
+                    self.given_task,
+                    self._described(self.data),
+                    self._described(self.validation),
+                    asdict(self._start_facts()),
+                )
         else:
             self._restore(checkpoint)
         if self.folder is not None:

@@ -124,9 +124,9 @@ class ShardWorker:
         view = self.oracle.view(w)
         loss, n_correct = 0.0, 0
         for rows in self._pieces(np.arange(self.oracle.n)):
-            losses = self.oracle.losses(rows, self.oracle.decode(view, rows))
-            loss += float(self.own_weight[rows] @ losses)
-            n_correct += int(np.count_nonzero(losses == 0))
+            outputs = self.oracle.decode(view, rows)
+            loss += float(self.own_weight[rows] @ self.oracle.losses(rows, outputs))
+            n_correct += int(np.count_nonzero(self.oracle.correct(rows, outputs)))
         return Score(self.oracle.n, float(self.own_weight.sum()), loss, n_correct)
 
     # --- checkpoints -----------------------------------------------------------------------

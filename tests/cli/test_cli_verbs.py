@@ -192,6 +192,8 @@ def test_few_shards_are_in_memory_at_a_time(files):
             return self.spec.load()
 
     class Counted:
+        n_bytes = None
+
         def specs(self, n_shards, cost=None):
             return [Spec(s, i) for i, s in enumerate(TableData(files.X).specs(8))]
 

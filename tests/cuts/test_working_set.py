@@ -30,7 +30,9 @@ def filled(seed, m, n_blocks):
 
 
 def w_of(working):
-    return sum((a * to_dense(c.a) for a, c in zip(working.alpha, working.cuts, strict=True)), np.zeros(DIM))
+    return sum(
+        (a * to_dense(c.a) for a, c in zip(working.alpha, working.cuts, strict=True)), np.zeros(DIM)
+    )
 
 
 def check_gram(working):

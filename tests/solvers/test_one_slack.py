@@ -94,7 +94,9 @@ def test_a_weight_of_two_equals_a_repeated_example(cache_size):
     repeated = [i for i in range(40) for _ in range(int(weights[i]))]
     settings = {"C": C, "eps": 1e-7, "executor": "serial", "cache_size": cache_size}
     one = train(ToyChain(), INPUTS, OUTPUTS, weight=weights, **settings)
-    two = train(ToyChain(), [INPUTS[i] for i in repeated], [OUTPUTS[i] for i in repeated], **settings)
+    two = train(
+        ToyChain(), [INPUTS[i] for i in repeated], [OUTPUTS[i] for i in repeated], **settings
+    )
     assert math.isclose(one.primal, two.primal, rel_tol=1e-5)
     np.testing.assert_allclose(one.model.w, two.model.w, atol=2e-2)
     planes = all_planes(ToyChain(), INPUTS, OUTPUTS, "margin")
@@ -159,7 +161,9 @@ def test_the_theory_bounds_the_rounds(rescaling):
     radius = max(np.linalg.norm(p) for rows in planes for p, _ in rows)
     solver = OneSlack(C=C, eps=0.01, rescaling=rescaling)
     bound = solver.bound_on_rounds(radius, 1.0)
-    by_hand = max(0, math.ceil(math.log2(1 / (4 * radius**2 * C)))) + math.ceil(16 * radius**2 * C / 0.01)
+    by_hand = max(0, math.ceil(math.log2(1 / (4 * radius**2 * C)))) + math.ceil(
+        16 * radius**2 * C / 0.01
+    )
     assert rounds <= bound == by_hand
     assert solver.bound_on_rounds(None, 1.0) is None
     assert OneSlack(C=1e-9, eps=1.0).bound_on_rounds(1.0, 1.0) is None

@@ -1,4 +1,4 @@
-"""Binary and multiclass: the compiled oracle equals enumeration, for every loss and form of data."""
+"""Binary and multiclass: the compiled oracle equals enumeration, for every loss and data."""
 
 import logging
 
@@ -41,7 +41,8 @@ def problem(seed, n, d, k, binary, costs, scaled, sparse_rows, dtype):
 
 cases = st.tuples(
     st.integers(0, 10**6), st.integers(5, 12), st.integers(1, 6), st.integers(2, 5), st.booleans(),
-    st.booleans(), st.booleans(), st.booleans(), st.sampled_from([np.float64, np.float32, np.int16]),
+    st.booleans(), st.booleans(), st.booleans(),
+    st.sampled_from([np.float64, np.float32, np.int16]),
 )  # fmt: skip
 
 
@@ -153,7 +154,7 @@ def test_carry_keeps_the_scores_of_old_features_and_classes():
     X, y = rng.standard_normal((9, 3)), np.array([1, 3, 5] * 3)
     old, _ = prepared(MulticlassTask(), X, y)
     wide = np.hstack([X, rng.standard_normal((9, 2))])
-    new, shard = prepared(MulticlassTask(), wide, np.array([1, 2, 3, 4, 5, 1, 3, 5, 2]))
+    new, _ = prepared(MulticlassTask(), wide, np.array([1, 2, 3, 4, 5, 1, 3, 5, 2]))
     w = rng.standard_normal(old.dim)
     V, bias = old.weights(w)
     V_new, bias_new = new.weights(new.carry(w, old))
@@ -187,7 +188,7 @@ def test_bad_labels_are_refused():
         prepared(MulticlassTask(), X, [1, 1, 1, 1])
     with pytest.raises(DataError, match="3 classes"):
         prepared(BinaryTask(), X, [0, 1, 2, 2])
-    with pytest.raises(DataError, match="label np.int64\\(9\\)|label 9"):
+    with pytest.raises(DataError, match="label 9"):
         prepared(MulticlassTask(classes=np.array([0, 1])), X, [0, 1, 9, 1])
     task, _ = prepared(MulticlassTask(), X, [0, 1, 2, 2])
     with pytest.raises(DataError, match="example 12: label"):

@@ -87,7 +87,8 @@ def test_training_oracle_refuses_broken_answers_with_the_example(methods, messag
         oracle(broken(**methods), first=100).separate(w, np.arange(6))
 
 
-def test_values_and_sums_equal_the_features(rng=np.random.default_rng(3)):
+def test_values_and_sums_equal_the_features():
+    rng = np.random.default_rng(3)
     for rescaling in ("margin", "slack"):
         bound = oracle(ToyChain(), rescaling)
         w = rng.standard_normal(bound.task.dim)
@@ -105,7 +106,9 @@ def test_planes_without_features_have_the_value_of_their_loss():
     empty = bound.no_outputs(2)
     nothing = SparseVector(np.zeros(0, np.int64), np.zeros(0), bound.task.dim)
     for i in range(2):
-        empty[i] = replace(bound.separate(np.zeros(bound.task.dim), np.arange(1)).planes.output[0], p=nothing)
+        empty[i] = replace(
+            bound.separate(np.zeros(bound.task.dim), np.arange(1)).planes.output[0], p=nothing
+        )
     planes = Planes(np.arange(2), empty, np.array([0.25, 0.5]))
     assert bound.values(np.ones(bound.task.dim), planes).tolist() == [0.25, 0.5]
 
@@ -122,7 +125,18 @@ def test_planes_survive_a_file():
 
 @pytest.mark.parametrize(
     "value",
-    [3, 2.5, "a", None, True, (1, (2, "x")), [1, [2]], {"a": (1, 2), 3: [4]}, {1, 2}, frozenset({1})],
+    [
+        3,
+        2.5,
+        "a",
+        None,
+        True,
+        (1, (2, "x")),
+        [1, [2]],
+        {"a": (1, 2), 3: [4]},
+        {1, 2},
+        frozenset({1}),
+    ],
 )
 def test_outputs_survive_json_with_their_types(value):
     back = from_json(to_json(value))
@@ -141,5 +155,7 @@ def test_an_output_that_json_cannot_hold_says_what_to_do():
 
 def test_fingerprint_is_of_the_examples():
     one, same = oracle(ToyChain()).fingerprint(), oracle(ToyChain()).fingerprint()
-    other = PythonOracle(ToyChain(), Shard(INPUTS[::-1], OUTPUTS[::-1], None), "margin").fingerprint()
+    other = PythonOracle(
+        ToyChain(), Shard(INPUTS[::-1], OUTPUTS[::-1], None), "margin"
+    ).fingerprint()
     assert one == same != other

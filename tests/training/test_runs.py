@@ -35,7 +35,9 @@ class StopAfter(Callback):
 
 
 @pytest.mark.parametrize("cut", [1, 2, 7, 20])
-@pytest.mark.parametrize("road", [{}, {"refresh_fraction": 0.3}, {"cache_size": 0}, {"n_blocks": 2}])
+@pytest.mark.parametrize(
+    "road", [{}, {"refresh_fraction": 0.3}, {"cache_size": 0}, {"n_blocks": 2}]
+)
 def test_a_resumed_run_has_the_bits_of_one_never_stopped(tmp_path, cut, road):
     whole = go(tmp_path / "whole", **road)
     part = go(tmp_path / "part", callbacks=[StopAfter(cut)], **road)
@@ -162,7 +164,7 @@ def test_another_problem_is_refused(tmp_path):
         go(tmp_path / "run", weight=np.arange(1.0, 61), resume=True)
     with pytest.raises(CheckpointError, match="another task"):
         go(tmp_path / "run", task=ToyChain(n_labels=3), resume=True)
-    with pytest.raises(CheckpointError, match="C=20.0"):
+    with pytest.raises(CheckpointError, match=r"C=20\.0"):
         go(tmp_path / "run", C=21.0, resume=True)
     with pytest.raises(CheckpointError, match="does not exist"):
         go(tmp_path / "nothing", resume=True)
@@ -257,7 +259,8 @@ def test_a_loaded_model_of_any_task_predicts_the_same(tmp_path):
         ({"C": 1.0, "C_per_example": 1.0}, "both"), ({"eps": -1}, "eps=-1"),
         ({"max_rounds": 0}, "max_rounds"), ({"max_rounds": 2.5}, "max_rounds"),
         ({"rescaling": "none"}, "margin, slack"), ({"solver": "x"}, "one-slack"),
-        ({"executor": "x"}, "serial"), ({"n_workers": 0}, "n_workers"), ({"cache_size": -1}, "cache_size"),
+        ({"executor": "x"}, "serial"), ({"n_workers": 0}, "n_workers"),
+        ({"cache_size": -1}, "cache_size"),
         ({"stabilise": 0}, "stabilise"), ({"refresh_fraction": 1.5}, "refresh_fraction"),
         ({"n_shards": 99}, "n_shards=99"), ({"qp": "magic"}, "qp"), ({"colour": 1}, "colour"),
         ({"max_cuts": 2}, "max_cuts"),

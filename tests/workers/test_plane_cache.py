@@ -18,7 +18,10 @@ TASK = MulticlassTask().prepare(MulticlassTask().scan(SHARD))
 ORACLE = TASK.oracle(SHARD, "margin")
 
 steps = st.lists(
-    st.lists(st.tuples(st.integers(0, N - 1), st.integers(0, K - 1)), max_size=N, unique_by=lambda t: t[0]),
+    st.lists(
+        st.tuples(st.integers(0, N - 1), st.integers(0, K - 1)),
+        max_size=N, unique_by=lambda t: t[0],
+    ),
     max_size=12,
 )  # fmt: skip
 

@@ -30,7 +30,9 @@ def point(seed):
 def test_fresh_sums_equal_enumeration(rescaling):
     w = point(0)
     sums = worker(rescaling=rescaling).fresh(w)
-    hinge = [max(q - p @ w for p, q in rows) for rows in all_planes(TASK, INPUTS, OUTPUTS, rescaling)]
+    hinge = [
+        max(q - p @ w for p, q in rows) for rows in all_planes(TASK, INPUTS, OUTPUTS, rescaling)
+    ]
     assert np.isclose(sums.upper, WEIGHT @ hinge)
     assert np.isclose(sums.b - to_dense(sums.a) @ w, WEIGHT @ hinge)
     assert (sums.n_fresh, sums.n_calls, sums.n_hits, sums.exact) == (23, 23, 0, True)

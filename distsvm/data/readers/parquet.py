@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from distsvm.data.dataset import Dataset, Unlabelled
 from distsvm.data.features import DenseRows, SparseRows
 from distsvm.data.files import Paths, find_files
 from distsvm.data.partition import default_n_shards, partition
@@ -67,6 +69,20 @@ class ParquetData:
         if isinstance(columns, str) or (columns is not None and not columns):
             raise ConfigError(f"columns={columns!r}: expected a list of column names")
         self.names = (label, features, weight, None if columns is None else tuple(columns))
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(os.path.getsize(path) for path in self.paths)
+
+    def unlabelled(self) -> Dataset:
+        """The same data without its labels, whether or not there is such a column."""
+        label, features, weight, columns = self.names
+        with opened_table(self.paths[0]) as table:
+            if label in table.schema.names:
+                return Unlabelled(self)  # it must be known to be told from the features
+        return ParquetData(
+            self.paths, label=None, features=features, weight=weight, columns=columns
+        )
 
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None

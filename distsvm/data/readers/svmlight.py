@@ -59,6 +59,14 @@ class SvmlightData:
         if self.dtype not in (np.float32, np.float64):
             raise ConfigError(f"dtype={self.dtype}: expected float32 or float64")
 
+    @property
+    def n_bytes(self) -> int:
+        return text_bytes(self.paths)
+
+    def unlabelled(self) -> SvmlightData:
+        """The same data without its labels, whether or not the lines have any."""
+        return SvmlightData(self.paths, dtype=self.dtype, labelled=False)
+
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
     ) -> list[SvmlightSpec]:
@@ -69,7 +77,7 @@ class SvmlightData:
         """
         if n_shards is not None and n_shards < 1:
             raise ConfigError(f"n_shards={n_shards}: expected at least 1")
-        n_parts = n_shards or max(1, min(MAX_SHARDS, text_bytes(self.paths) // MIN_BYTES))
+        n_parts = n_shards or max(1, min(MAX_SHARDS, self.n_bytes // MIN_BYTES))
         runs = cut_files(self.paths, n_parts)
         if n_shards is not None and len(runs) < n_shards:
             logger.warning("n_shards=%d: the data gives no more than %d", n_shards, len(runs))

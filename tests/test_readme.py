@@ -1,0 +1,58 @@
+"""What the README says runs, runs."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distsvm.testing import check_task
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def block(title):
+    found = re.search(rf"<!-- {title} -->\n```\w+\n(.*?)```", README, re.DOTALL)
+    assert found, title
+    return found.group(1)
+
+
+def test_the_ten_lines_run(capsys):
+    code = block("tested: quick start")
+    assert len([line for line in code.splitlines() if line.strip()]) <= 10
+    exec(compile(code, "README.md", "exec"), {})
+    shown = capsys.readouterr().out
+    assert float(re.search(r"test accuracy (\S+)", shown).group(1)) > 0.93
+    assert "exact" in shown
+
+
+def test_the_task_of_the_readme_is_a_good_one(monkeypatch):
+    module = type(sys)("readme_task")
+    monkeypatch.setitem(sys.modules, "readme_task", module)
+    exec(compile(block("tested: own task"), "README.md", "exec"), module.__dict__)
+    rng = np.random.default_rng(0)
+    examples = [(rng.standard_normal((3, 3, 2)), (0, 1, 2)) for _ in range(4)]
+    check_task(module.Matching(dim=2), examples)
+
+
+def test_ci_runs_exactly_the_test_command():
+    script = ROOT / ".ci" / "run"
+    assert script.exists()
+    lines = script.read_text(encoding="utf-8").splitlines()
+    extract = next(line for line in lines if line.startswith("command="))
+    shown = subprocess.run(
+        ["bash", "-c", f"{extract}\necho \"$command\""],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert shown.strip() == block("test command").strip()
+
+
+@pytest.mark.slow
+def test_the_example_of_a_task_runs_and_is_short():
+    path = ROOT / "examples" / "matching_task.py"
+    assert len(path.read_text(encoding="utf-8").splitlines()) < 60
+    run = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
+    assert "eps: primal" in run.stdout
