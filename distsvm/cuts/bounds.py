@@ -19,7 +19,8 @@ class Bounds:
 
     @property
     def gap(self) -> float:
-        return self.primal - self.dual
+        """Primal − dual; 0 where rounding has let the dual pass the primal by a last bit."""
+        return max(0.0, self.primal - self.dual)
 
     @property
     def certificate(self) -> str:
