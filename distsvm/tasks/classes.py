@@ -24,6 +24,7 @@ from distsvm.vectors import SparseVector
 log = logging.getLogger(__name__)
 
 BAD_RANGE = 1e3
+RANGED_COLUMNS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,9 @@ class ClassTask(Task):
     # --- what prepare() learns -------------------------------------------------------------
 
     def scan(self, shard: Shard) -> Summary:
-        return summarise(shard)
+        # Ranges take a vector of the length of a row; where rows are huge, only if they are needed.
+        n_columns = getattr(shard.x, "n_columns", 0)
+        return summarise(shard, ranges=self.scale or n_columns <= RANGED_COLUMNS)
 
     def prepare(self, summary: Summary) -> ClassTask:
         labels = summary.labels

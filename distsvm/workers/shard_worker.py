@@ -38,10 +38,14 @@ class ShardWorker:
     def attach(
         self, task: Task, rescaling: str = "margin", cache_size: int = 0, first: int = 0
     ) -> None:
-        """Pack the shard for a task; its first example is number `first` of all."""
-        self.shard = replace(self.shard, first=first)
-        self.oracle: Oracle = task.oracle(self.shard, rescaling)
-        self.own_weight = np.ones(self.shard.n) if self.shard.weight is None else self.shard.weight
+        """Pack the shard for a task; its first example is number `first` of all.
+
+        The shard itself is let go: what the oracle needs of it, it has.
+        """
+        shard = replace(self.shard, first=first)
+        del self.shard
+        self.oracle: Oracle = task.oracle(shard, rescaling)
+        self.own_weight = np.ones(shard.n) if shard.weight is None else shard.weight
         self.cache = PlaneCache(self.oracle, cache_size)
         self._dim = task.dim
         self._round: int | None = None
