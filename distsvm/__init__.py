@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from distsvm.tasks.classes import BinaryTask, MulticlassTask
     from distsvm.training.callbacks import Callback
     from distsvm.training.result import TrainResult
-    from distsvm.training.trainer import resume, train
+    from distsvm.training.train import resume, train
     from distsvm.vectors import SparseVector
 
 # Loaded when first used, so that `import distsvm` is quick and needs no optional package.
@@ -35,8 +35,8 @@ _HOME = {
     "TrainResult": "training.result",
     "load_model": "model",
     "open_data": "data",
-    "resume": "training.trainer",
-    "train": "training.trainer",
+    "resume": "training.train",
+    "train": "training.train",
 }
 
 __all__ = [

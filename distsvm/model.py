@@ -18,7 +18,7 @@ from distsvm.data.shard import ShardSpec
 from distsvm.errors import ModelError
 from distsvm.executors import make_executor
 from distsvm.messages import Score
-from distsvm.storage import read_arrays, read_json, write_arrays, write_json, written_aside
+from distsvm.storage import read_arrays, read_manifest, write_arrays, write_json, written_aside
 from distsvm.tasks.base import Task
 from distsvm.tasks.registry import describe, rebuild
 from distsvm.version import __version__
@@ -124,14 +124,7 @@ def load_model(path: str | Path, task: type[Task] | None = None) -> Model:
         The task's class, if it is not one of distsvm's own; its code is never taken from a file.
     """
     folder = Path(path)
-    manifest = read_json(folder / "manifest.json", ModelError)
-    if not isinstance(manifest, dict) or manifest.get("kind") != "distsvm model":
-        raise ModelError(f"{folder} does not hold a model of distsvm")
-    if manifest.get("format", 0) > FORMAT:
-        raise ModelError(
-            f"{folder} has format {manifest['format']}, this version of distsvm "
-            f"({__version__}) reads up to {FORMAT}; upgrade distsvm"
-        )
+    manifest = read_manifest(folder / "manifest.json", "model", FORMAT, ModelError)
     try:
         arrays = read_arrays(folder / "arrays.npz", ModelError, manifest["digest"])
         fields = {n.removeprefix("task."): a for n, a in arrays.items() if n.startswith("task.")}

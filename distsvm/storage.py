@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from distsvm.version import __version__
+
 
 @contextmanager
 def written_aside(folder: Path) -> Iterator[Path]:
@@ -53,6 +55,19 @@ def read_json(path: Path, error: type[Exception]) -> Any:
         raise error(f"{path} does not exist") from None
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as problem:
         raise error(f"{path} is damaged: {problem}") from problem
+
+
+def read_manifest(path: Path, kind: str, newest: int, error: type[Exception]) -> dict[str, Any]:
+    """The JSON object that says what a folder holds; refused if it is another kind or too new."""
+    manifest = read_json(path, error)
+    if not isinstance(manifest, dict) or manifest.get("kind") != f"distsvm {kind}":
+        raise error(f"{path.parent} does not hold a {kind} of distsvm")
+    if manifest.get("format", 0) > newest:
+        raise error(
+            f"{path.parent} has format {manifest['format']}, this version of distsvm "
+            f"({__version__}) reads up to {newest}; upgrade distsvm"
+        )
+    return manifest
 
 
 def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> str:

@@ -18,7 +18,7 @@ from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.model import Model
 from distsvm.tasks.classes import MulticlassTask
-from distsvm.training.trainer import train
+from distsvm.training.train import train
 
 SEED = 0
 TEST_SHARE = 0.25

@@ -12,7 +12,7 @@ from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_model_target
 from distsvm.training.config import TrainConfig
 from distsvm.training.run_folder import RunFolder
-from distsvm.training.trainer import resume
+from distsvm.training.train import resume
 
 CHANGEABLE = TrainConfig.FREE - {"run_dir"}
 

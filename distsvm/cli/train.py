@@ -13,7 +13,7 @@ from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_model_target
 from distsvm.cli.task_options import add_task, make_task
 from distsvm.errors import ConfigError
-from distsvm.training.trainer import train
+from distsvm.training.train import train
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

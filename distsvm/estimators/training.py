@@ -16,7 +16,7 @@ from distsvm.errors import ConfigError
 from distsvm.model import Model
 from distsvm.tasks.base import Task
 from distsvm.training.result import TrainResult
-from distsvm.training.trainer import train
+from distsvm.training.train import train
 
 ARGUMENTS = (
     "C", "C_per_example", "eps", "rel_gap", "max_rounds", "max_seconds", "rescaling", "solver",

@@ -12,7 +12,7 @@ import numpy as np
 
 from distsvm.errors import CheckpointError
 from distsvm.executors.base import Executor
-from distsvm.storage import read_arrays, read_json, write_arrays, write_json, written_aside
+from distsvm.storage import read_arrays, read_manifest, write_arrays, write_json, written_aside
 from distsvm.version import __version__
 
 FORMAT = 1
@@ -77,14 +77,7 @@ def latest_checkpoint(run_dir: Path) -> Checkpoint | None:
 
 def read_checkpoint(folder: Path) -> Checkpoint:
     """The checkpoint in a folder, refused if it is damaged or too new."""
-    manifest = read_json(folder / "manifest.json", CheckpointError)
-    if not isinstance(manifest, dict) or manifest.get("kind") != "distsvm checkpoint":
-        raise CheckpointError(f"{folder} does not hold a checkpoint of distsvm")
-    if manifest.get("format", 0) > FORMAT:
-        raise CheckpointError(
-            f"{folder} has format {manifest['format']}, this version of distsvm "
-            f"({__version__}) reads up to {FORMAT}; upgrade distsvm"
-        )
+    manifest = read_manifest(folder / "manifest.json", "checkpoint", FORMAT, CheckpointError)
     try:
         return Checkpoint(
             folder=folder,

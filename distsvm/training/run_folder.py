@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 from distsvm.errors import CheckpointError, ConfigError
 from distsvm.solvers.base import Round
-from distsvm.storage import read_json, write_json
+from distsvm.storage import read_manifest, write_json
 from distsvm.tasks.base import Task
 from distsvm.tasks.outputs import to_json
 from distsvm.tasks.registry import describe, rebuild
@@ -57,14 +57,7 @@ class RunFolder:
 
     def read(self) -> dict[str, Any]:
         """run.json, with the configuration as a TrainConfig."""
-        run = read_json(self.path / "run.json", CheckpointError)
-        if not isinstance(run, dict) or run.get("kind") != "distsvm run":
-            raise CheckpointError(f"{self.path} does not hold a run of distsvm")
-        if run.get("format", 0) > FORMAT:
-            raise CheckpointError(
-                f"{self.path} has format {run['format']}, this version of distsvm "
-                f"({__version__}) reads up to {FORMAT}; upgrade distsvm"
-            )
+        run = read_manifest(self.path / "run.json", "run", FORMAT, CheckpointError)
         run["config"] = TrainConfig.from_dict(run["config"])
         return run
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from distsvm.blas import one_thread
-from distsvm.cuts.bounds import Bounds
 from distsvm.data import open_data
 from distsvm.errors import ConfigError, DataError
 from distsvm.executors import make_executor
@@ -27,7 +25,7 @@ from distsvm.solvers.base import Round, Solver, State
 from distsvm.tasks.base import Task
 from distsvm.tasks.outputs import canonical, digest, to_json
 from distsvm.tasks.registry import describe
-from distsvm.training.callbacks import Callback, LogRounds, RunStart
+from distsvm.training.callbacks import Callback, RunStart
 from distsvm.training.checkpoint import (
     Checkpoint,
     check_same_problem,
@@ -37,6 +35,7 @@ from distsvm.training.checkpoint import (
 from distsvm.training.config import TrainConfig
 from distsvm.training.result import TrainResult
 from distsvm.training.run_folder import RunFolder, described_paths
+from distsvm.training.validation import Watch
 from distsvm.workers.shard_worker import ShardWorker
 
 log = logging.getLogger(__name__)
@@ -45,113 +44,6 @@ CACHE_SIZE = 10
 C_FACTOR = 10.0
 EPS_SHARE = 1e-3
 LINE_SEARCH_CUTS = 50
-
-
-def train(
-    task: Task,
-    data: Any,
-    outputs: Any = None,
-    *,
-    weight: Any = None,
-    data_options: dict[str, Any] | None = None,
-    validation: Any = None,
-    start: Any = None,
-    resume: bool = False,
-    callbacks: Iterable[Callback] = (),
-    **config: Any,
-) -> TrainResult:
-    """Train until the gap is certified: min_w ½‖w‖² + C·R(w).
-
-    Parameters
-    ----------
-    task : Task
-    data : (X, y), a list of (x, y) pairs, inputs, a path or paths, or a data set
-        See distsvm.data.open_data.
-    outputs : sequence, optional
-        The outputs, where `data` holds inputs only.
-    weight : array of shape (n,), optional
-        Example weights; 2 is the same as the example twice.
-    data_options : dict, optional
-        More arguments for open_data, such as format.
-    validation : like data, optional
-        Stop early when the loss there no longer falls; the model is then the w of the lowest.
-    start : Model, or path of a model or run folder, optional
-        Ask about its w first. The data may have more examples, features and classes.
-    resume : bool, default False
-        Go on from the last checkpoint in run_dir; the result has the same bits as a run that was
-        never stopped.
-    callbacks : iterable of Callback
-    **config
-        The fields of TrainConfig: C, eps, executor, run_dir and so on.
-
-    Returns
-    -------
-    TrainResult
-    """
-    settings = TrainConfig.from_dict(config)
-    watchers = list(callbacks)
-    if settings.verbose:
-        watchers.append(LogRounds(settings.verbose))
-    with one_thread():
-        trainer = Trainer(task, settings, watchers)
-        try:
-            trainer.load(data, outputs, weight, data_options or {}, validation)
-            trainer.begin(start, resume)
-            return trainer.run()
-        finally:
-            trainer.close()
-
-
-def resume(
-    run_dir: str | Path,
-    *,
-    task: type[Task] | None = None,
-    callbacks: Iterable[Callback] = (),
-    **changes: Any,
-) -> TrainResult:
-    """Go on with a run whose data is in files, from the last checkpoint in its folder.
-
-    Parameters
-    ----------
-    run_dir : str or Path
-    task : class, optional
-        The task's class, if it is not one of distsvm's own.
-    **changes
-        New values for what may differ: when to stop (eps, rel_gap, max_rounds, max_seconds,
-        patience) and where to run (executor, n_workers, …).
-    """
-    folder = RunFolder(run_dir)
-    run = folder.read()
-    if run["data"] is None:
-        raise ConfigError(
-            f"the run in {run_dir} had its data in memory; call train(…, run_dir=…, resume=True) "
-            "with the same data"
-        )
-    fixed = set(changes) - TrainConfig.FREE
-    if fixed:
-        raise ConfigError(f"{sorted(fixed)[0]} cannot change when a run is resumed")
-    config = run["config"].as_dict() | changes | {"run_dir": str(run_dir)}
-    validation = run["validation"]
-    return train(
-        folder.task(task),
-        run["data"]["paths"],
-        data_options=run["data"]["options"],
-        validation=None if validation is None else validation["paths"],
-        resume=True,
-        callbacks=callbacks,
-        **config,
-    )
-
-
-@dataclass
-class Watch:
-    """The lowest validation loss so far, its w and its primal, and how long ago that was."""
-
-    best: dict[str, Any] | None = None
-    w: np.ndarray | None = None
-    n_since: int = 0
-    seen: np.ndarray | None = None
-    score: Score | None = None
 
 
 class Trainer:
@@ -186,11 +78,12 @@ class Trainer:
             options, weight = {**options, "weight": weight}, None
         self.data_options = options
         cost = None if self.task.compiled else self.task.cost
-        own = options if weight is None else {**options, "weight": weight}
+        kind = {**options, "tables": self.task.tables}
+        own = kind if weight is None else {**kind, "weight": weight}
         specs = list(open_data(data, outputs, **own).specs(config.n_shards, cost))
         checks = []
         if validation is not None:
-            checks = list(open_data(validation, **options).specs(None, cost))
+            checks = list(open_data(validation, **kind).specs(None, cost))
         self.shards = range(len(specs))
         self.check_shards = range(len(specs), len(specs) + len(checks))
         self.executor.start([partial(ShardWorker, spec) for spec in (*specs, *checks)])
@@ -353,7 +246,7 @@ class Trainer:
     def _finished(self, record: Round) -> Round:
         """The solver's record with what only the trainer knows."""
         if record.kind == "fresh" and self.check_shards:
-            self._validate(record)
+            self.watch.look(record.number, self.state.bounds, self._evaluate)
         score = self.watch.score
         activity = self.executor.activity()
         return replace(
@@ -365,20 +258,8 @@ class Trainer:
             n_restarts=sum(a.n_restarts for a in activity),
         )
 
-    def _validate(self, record: Round) -> None:
-        watch, w = self.watch, self.state.bounds.w
-        watch.n_since += 1
-        if w is watch.seen:
-            return
-        watch.seen = w
-        group = [self.check_shards]
-        watch.score = score = self.executor.reduce("evaluate", w, groups=group)[0]
-        if watch.best is None or score.mean_loss < watch.best["loss"]:
-            watch.best = {
-                "round": record.number, "loss": score.mean_loss, "accuracy": score.accuracy,
-                "primal": self.state.bounds.primal, "exact": self.state.bounds.exact,
-            }  # fmt: skip
-            watch.w, watch.n_since = w, 0
+    def _evaluate(self, w: np.ndarray) -> Score:
+        return self.executor.reduce("evaluate", w, groups=[self.check_shards])[0]
 
     def _reason(self, record: Round, fresh_only: bool = False) -> str | None:
         """Why to stop now, or None. Bounds are only believed after a fresh round."""
@@ -420,7 +301,7 @@ class Trainer:
     # --- the end ---------------------------------------------------------------------------
 
     def _result(self, reason: str) -> TrainResult:
-        bounds, last = self._chosen(), self.history[-1]
+        bounds, last = self.watch.chosen(self.state.bounds), self.history[-1]
         assert bounds.w is not None
         result = TrainResult(
             model=Model(self.task, bounds.w),
@@ -435,13 +316,6 @@ class Trainer:
         result.model.facts.update({name: getattr(result, name) for name in facts})
         result.model.facts["rescaling"] = self.config.rescaling
         return result
-
-    def _chosen(self) -> Bounds:
-        """The best certified w; with validation data, the one with the lowest loss there."""
-        bounds, watch = self.state.bounds, self.watch
-        if watch.best is None:
-            return bounds
-        return Bounds(watch.best["primal"], bounds.dual, watch.w, watch.best["exact"])
 
     def _bound(self) -> int | None:
         return self.solver.bound_on_rounds(self.facts.radius, self.task.largest_loss)

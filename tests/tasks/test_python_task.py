@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from toy_tasks import BoundedChain, ToyChain, toy_chains
 
-from distsvm import Bounded
+from distsvm import Bounded, train
 from distsvm.data.shard import Shard
 from distsvm.errors import TaskError
 from distsvm.messages import Planes
@@ -159,3 +159,12 @@ def test_fingerprint_is_of_the_examples():
         ToyChain(), Shard(INPUTS[::-1], OUTPUTS[::-1], None), "margin"
     ).fingerprint()
     assert one == same != other
+
+
+def test_a_python_task_takes_arrays_as_sequences_of_inputs():
+    inputs = np.array([[0, 1, 2], [2, 1, 0], [1, 1, 2], [0, 0, 1]])
+    outputs = np.array([[0, 1, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]])
+    result = train(ToyChain(), inputs, outputs, C=10.0, executor="serial")
+    assert result.stop_reason == "eps"
+    assert len(result.model.predict(inputs)) == 4
+    assert result.model.evaluate(inputs, outputs).n_examples == 4

@@ -1,0 +1,112 @@
+"""What a user calls: train a task on data, or go on with a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from distsvm.blas import one_thread
+from distsvm.errors import ConfigError
+from distsvm.tasks.base import Task
+from distsvm.training.callbacks import Callback, LogRounds
+from distsvm.training.config import TrainConfig
+from distsvm.training.result import TrainResult
+from distsvm.training.run_folder import RunFolder
+from distsvm.training.trainer import Trainer
+
+
+def train(
+    task: Task,
+    data: Any,
+    outputs: Any = None,
+    *,
+    weight: Any = None,
+    data_options: dict[str, Any] | None = None,
+    validation: Any = None,
+    start: Any = None,
+    resume: bool = False,
+    callbacks: Iterable[Callback] = (),
+    **config: Any,
+) -> TrainResult:
+    """Train until the gap is certified: min_w ½‖w‖² + C·R(w).
+
+    Parameters
+    ----------
+    task : Task
+    data : (X, y), a list of (x, y) pairs, inputs, a path or paths, or a data set
+        See distsvm.data.open_data.
+    outputs : sequence, optional
+        The outputs, where `data` holds inputs only.
+    weight : array of shape (n,), optional
+        Example weights; 2 is the same as the example twice.
+    data_options : dict, optional
+        More arguments for open_data, such as format.
+    validation : like data, optional
+        Stop early when the loss there no longer falls; the model is then the w of the lowest.
+    start : Model, or path of a model or run folder, optional
+        Ask about its w first. The data may have more examples, features and classes.
+    resume : bool, default False
+        Go on from the last checkpoint in run_dir; the result has the same bits as a run that was
+        never stopped.
+    callbacks : iterable of Callback
+    **config
+        The fields of TrainConfig: C, eps, executor, run_dir and so on.
+
+    Returns
+    -------
+    TrainResult
+    """
+    settings = TrainConfig.from_dict(config)
+    watchers = list(callbacks)
+    if settings.verbose:
+        watchers.append(LogRounds(settings.verbose))
+    with one_thread():
+        trainer = Trainer(task, settings, watchers)
+        try:
+            trainer.load(data, outputs, weight, data_options or {}, validation)
+            trainer.begin(start, resume)
+            return trainer.run()
+        finally:
+            trainer.close()
+
+
+def resume(
+    run_dir: str | Path,
+    *,
+    task: type[Task] | None = None,
+    callbacks: Iterable[Callback] = (),
+    **changes: Any,
+) -> TrainResult:
+    """Go on with a run whose data is in files, from the last checkpoint in its folder.
+
+    Parameters
+    ----------
+    run_dir : str or Path
+    task : class, optional
+        The task's class, if it is not one of distsvm's own.
+    **changes
+        New values for what may differ: when to stop (eps, rel_gap, max_rounds, max_seconds,
+        patience) and where to run (executor, n_workers, …).
+    """
+    folder = RunFolder(run_dir)
+    run = folder.read()
+    if run["data"] is None:
+        raise ConfigError(
+            f"the run in {run_dir} had its data in memory; call train(…, run_dir=…, resume=True) "
+            "with the same data"
+        )
+    fixed = set(changes) - TrainConfig.FREE
+    if fixed:
+        raise ConfigError(f"{sorted(fixed)[0]} cannot change when a run is resumed")
+    config = run["config"].as_dict() | changes | {"run_dir": str(run_dir)}
+    validation = run["validation"]
+    return train(
+        folder.task(task),
+        run["data"]["paths"],
+        data_options=run["data"]["options"],
+        validation=None if validation is None else validation["paths"],
+        resume=True,
+        callbacks=callbacks,
+        **config,
+    )

@@ -1,0 +1,58 @@
+"""Validation data: when to stop because of it, and which w was the best there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from distsvm.cuts.bounds import Bounds
+from distsvm.messages import Score
+
+
+@dataclass
+class Watch:
+    """The lowest validation loss so far, the w it belongs to, and how long ago that was.
+
+    Parameters
+    ----------
+    best : dict or None
+        Round, loss and accuracy of the lowest loss, and the certified primal of its w.
+    w : array or None
+    n_since : int
+        Fresh rounds since then.
+    seen : array or None
+        The w that was looked at last.
+    score : Score or None
+        How that one did.
+    """
+
+    best: dict[str, Any] | None = None
+    w: np.ndarray | None = None
+    n_since: int = 0
+    seen: np.ndarray | None = None
+    score: Score | None = None
+
+    def look(self, number: int, bounds: Bounds, evaluate: Callable[[np.ndarray], Score]) -> None:
+        """After fresh round `number`: evaluate the best w so far, if it is a new one."""
+        self.n_since += 1
+        if bounds.w is None or bounds.w is self.seen:
+            return
+        self.seen, self.score = bounds.w, evaluate(bounds.w)
+        if self.best is None or self.score.mean_loss < self.best["loss"]:
+            self.best = {
+                "round": number,
+                "loss": self.score.mean_loss,
+                "accuracy": self.score.accuracy,
+                "primal": bounds.primal,
+                "exact": bounds.exact,
+            }
+            self.w, self.n_since = bounds.w, 0
+
+    def chosen(self, bounds: Bounds) -> Bounds:
+        """The bounds with the w to return: that of the lowest loss, else the certified best."""
+        if self.best is None:
+            return bounds
+        return Bounds(self.best["primal"], bounds.dual, self.w, self.best["exact"])
