@@ -104,8 +104,8 @@ class ClassOracle(Oracle):
     def public(self, outputs: Any) -> np.ndarray:
         return self.task.labels[outputs]
 
-    def no_outputs(self, m: int) -> np.ndarray:
-        return np.zeros(m, dtype=np.int32)
+    def slots(self, size: int) -> np.ndarray:
+        return np.zeros(self.n * size, dtype=np.int32)
 
     def keys(self, outputs: Any) -> np.ndarray:
         return outputs.astype(np.int64)

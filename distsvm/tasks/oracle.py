@@ -75,8 +75,11 @@ class Oracle(ABC):
         """Outputs as the user knows them: labels, not codes."""
 
     @abstractmethod
-    def no_outputs(self, m: int) -> Any:
-        """Room for m outputs, indexed and assigned by integer arrays."""
+    def slots(self, size: int) -> Any:
+        """Room for `size` outputs of every example, indexed and assigned by integer arrays.
+
+        Slot number i·size + s is the s-th of example i.
+        """
 
     @abstractmethod
     def keys(self, outputs: Any) -> np.ndarray:

@@ -69,7 +69,7 @@ class PythonOracle(Oracle):
                 self._guard(row, self._check_truth, row)
 
     def separate(self, view: Any, rows: np.ndarray) -> Separation:
-        planes = self.no_outputs(rows.size)
+        planes = np.empty(rows.size, dtype=object)
         loss, value, upper = np.empty(rows.size), np.empty(rows.size), np.empty(rows.size)
         exact = True
         for i, row in enumerate(rows.tolist()):
@@ -108,8 +108,8 @@ class PythonOracle(Oracle):
     def public(self, outputs: Any) -> Any:
         return list(outputs)
 
-    def no_outputs(self, m: int) -> np.ndarray:
-        return np.empty(m, dtype=object)
+    def slots(self, size: int) -> np.ndarray:
+        return np.empty(self.n * size, dtype=object)
 
     def keys(self, outputs: Any) -> np.ndarray:
         encoded = (canonical(self.task.encode_output(plane.output)) for plane in outputs)
@@ -125,7 +125,7 @@ class PythonOracle(Oracle):
         }
 
     def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
-        outputs = self.no_outputs(arrays["row"].size)
+        outputs = np.empty(arrays["row"].size, dtype=object)
         encoded = json.loads(arrays["output"].tobytes())
         for i, (row, data) in enumerate(zip(arrays["row"].tolist(), encoded, strict=True)):
             outputs[i] = self._guard(

@@ -23,7 +23,7 @@ class PlaneCache:
         self._key = np.zeros(shape, dtype=np.int64)
         self._loss = np.zeros(shape)
         self._stamp = np.full(shape, NEVER, dtype=np.int64)
-        self._output = oracle.no_outputs(oracle.n * size)
+        self._output = oracle.slots(size)
         self._clock = 0
 
     @property
