@@ -2,12 +2,40 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_lock = threading.Lock()
+_n_users = 0
+_limits: Any = None
 
 
-def one_thread() -> AbstractContextManager[object]:
-    """Limit every BLAS of this process to one thread, for as long as the context lasts."""
+def limit_to_one_thread() -> Any:
+    """Limit every BLAS of this process to one thread; the result can lift the limit again."""
     import scipy.linalg.cython_blas  # noqa: F401  (compiled kernels load this BLAS; limit it too)
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(1, user_api="blas")
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Limit every BLAS of this process to one thread while anybody is inside.
+
+    The limit belongs to the process, not to a thread: of several trainings at a time the last one
+    to leave lifts it.
+    """
+    global _n_users, _limits
+    with _lock:
+        if _n_users == 0:
+            _limits = limit_to_one_thread()
+        _n_users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _n_users -= 1
+            if _n_users == 0:
+                _limits.restore_original_limits()

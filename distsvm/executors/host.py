@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from distsvm.blas import one_thread
+from distsvm.blas import limit_to_one_thread
 from distsvm.errors import TaskError
 from distsvm.executors.failures import named
 from distsvm.executors.tree import Sum
@@ -57,7 +57,7 @@ class Host:
     def __init__(self) -> None:
         self._objects: dict[int, Any] = {}
         self._shard: int | None = None  # the one at work, to be named if it fails
-        one_thread()
+        limit_to_one_thread()
 
     def answer(self, verb: str, shared: Sequence[Any], own: Sequence[Any]) -> Reply:
         """The reply to build, call or apply."""
@@ -75,7 +75,7 @@ class Host:
         for shard, builder in zip(shards, builders, strict=True):
             self._shard = shard
             self._objects[shard] = builder()
-        one_thread()  # for a BLAS that the builders were the first to load
+        limit_to_one_thread()  # for a BLAS that the builders were the first to load
 
     def call(
         self,
