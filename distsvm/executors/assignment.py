@@ -7,6 +7,18 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 
+def shared_out(
+    costs: Sequence[float], groups: Sequence[range], n_workers: int
+) -> list[tuple[int, ...]]:
+    """The shards of each worker: of every group a run of about equal cost."""
+    hosted: list[tuple[int, ...]] = [()] * min(n_workers, max(map(len, groups), default=0))
+    for group in groups:
+        runs = consecutive_runs([costs[shard] for shard in group], n_workers)
+        for number, run in enumerate(runs):
+            hosted[number] += tuple(group.start + i for i in run)
+    return hosted
+
+
 def consecutive_runs(costs: Sequence[float], n_workers: int) -> list[tuple[int, ...]]:
     """Split shards 0 … n − 1 into runs of about equal cost, none of them empty.
 

@@ -46,9 +46,16 @@ class Executor(ABC):
 
     @abstractmethod
     def start(
-        self, builders: Sequence[Callable[[], Any]], costs: Sequence[float] | None = None
+        self,
+        builders: Sequence[Callable[[], Any]],
+        costs: Sequence[float] | None = None,
+        groups: Sequence[range] | None = None,
     ) -> None:
-        """Build the objects, builder i for shard i; `costs` balances shards between workers."""
+        """Build the objects, builder i for shard i.
+
+        Each of the `groups` (all shards, unless given) is shared out between the workers by
+        itself, in consecutive runs of about equal `costs`.
+        """
 
     @abstractmethod
     def run(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.errors import WorkerLost
-from distsvm.executors.assignment import consecutive_runs
+from distsvm.executors.assignment import shared_out
 from distsvm.executors.base import Activity, Executor, checked_costs
 from distsvm.executors.failures import Decision, FailurePolicy, Loss
 from distsvm.executors.host import Failure, Reply
@@ -58,11 +58,16 @@ class RemoteExecutor(Executor):
         self._jobs: dict[int, _Job] = {}
 
     def start(
-        self, builders: Sequence[Callable[[], Any]], costs: Sequence[float] | None = None
+        self,
+        builders: Sequence[Callable[[], Any]],
+        costs: Sequence[float] | None = None,
+        groups: Sequence[range] | None = None,
     ) -> None:
-        runs = consecutive_runs(checked_costs(costs, len(builders)), self.n_workers)
+        costs = checked_costs(costs, len(builders))
+        runs = shared_out(costs, groups or [range(len(builders))], self.n_workers)
         self._launch(len(runs))
-        self._host_of = [number for number, shards in enumerate(runs) for _ in shards]
+        hosts = {shard: number for number, shards in enumerate(runs) for shard in shards}
+        self._host_of = [hosts[shard] for shard in range(len(builders))]
         requests = {}
         for number, worker in enumerate(self._workers):  # some may be left from an earlier start
             worker.shards = runs[number] if number < len(runs) else ()

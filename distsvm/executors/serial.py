@@ -22,7 +22,10 @@ class SerialExecutor(Executor):
         self._busy_s = 0.0
 
     def start(
-        self, builders: Sequence[Callable[[], Any]], costs: Sequence[float] | None = None
+        self,
+        builders: Sequence[Callable[[], Any]],
+        costs: Sequence[float] | None = None,
+        groups: Sequence[range] | None = None,
     ) -> None:
         self._objects = [self._guard(shard, build) for shard, build in enumerate(builders)]
 

@@ -32,7 +32,10 @@ class ThreadsExecutor(Executor):
         self._numbers: dict[int, int] = {}
 
     def start(
-        self, builders: Sequence[Callable[[], Any]], costs: Sequence[float] | None = None
+        self,
+        builders: Sequence[Callable[[], Any]],
+        costs: Sequence[float] | None = None,
+        groups: Sequence[range] | None = None,
     ) -> None:
         self._costs = checked_costs(costs, len(builders))
         objects: list[Any] = [None] * len(builders)

@@ -86,7 +86,10 @@ class Trainer:
             checks = list(open_data(validation, **kind).specs(None, cost))
         self.shards = range(len(specs))
         self.check_shards = range(len(specs), len(specs) + len(checks))
-        self.executor.start([partial(ShardWorker, spec) for spec in (*specs, *checks)])
+        self.executor.start(
+            [partial(ShardWorker, spec) for spec in (*specs, *checks)],
+            groups=[group for group in (self.shards, self.check_shards) if group],
+        )
         summaries = self.executor.run("scan", self.task)
         counts = [summary.n_examples for summary in summaries]
         summary = _sum(summaries[: len(specs)])

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from itertools import accumulate, pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from distsvm.errors import ConfigError
-from distsvm.executors.assignment import consecutive_runs
+from distsvm.executors.assignment import consecutive_runs, shared_out
 from distsvm.executors.base import checked_costs
 
 costs = st.lists(st.floats(0, 1e6), min_size=1, max_size=30)
@@ -40,3 +42,14 @@ def test_costs_are_balanced():
 def test_impossible_costs_are_refused(costs):
     with pytest.raises(ConfigError, match="cost"):
         checked_costs(costs, 2)
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(1, 5))
+def test_every_group_is_shared_out_by_itself(sizes, n_workers):
+    edges = [0, *accumulate(sizes)]
+    groups = [range(a, b) for a, b in pairwise(edges)]
+    hosted = shared_out([1.0] * edges[-1], groups, n_workers)
+    assert sorted(shard for shards in hosted for shard in shards) == list(range(edges[-1]))
+    for group in groups:
+        counts = [sum(shard in group for shard in shards) for shards in hosted]
+        assert max(counts) - min(counts[: len(group)]) <= 1
