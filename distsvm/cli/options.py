@@ -54,8 +54,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
         Option("--max-seconds", "max_seconds", maybe_number, "S",
                "stop after so many seconds of this session. Default: none"),
         Option("--patience", "patience", whole, "N",
-               "with --validation: stop after so many fresh rounds without a lower validation "
-               "loss. Default: 10"),
+               "with --validation: stop when the w of so many better primal values in a row have "
+               "brought no lower validation loss. Default: 10"),
     ),
     "how to get there (changes time, not the optimum)": (
         Option("--solver", "solver", str, "NAME", "auto (default) or one-slack"),

@@ -55,7 +55,8 @@ class TrainConfig:
     random_state : int, optional
         For solvers that draw; the one-slack method draws nothing.
     patience : int ≥ 1, default 10
-        With validation data: stop after so many fresh rounds without a lower validation loss.
+        With validation data: stop when the w of so many better primal values in a row have
+        brought no lower validation loss.
     run_dir : str, optional
         A folder for configuration, history, checkpoints and model.
     checkpoint_rounds, checkpoint_seconds : default 100 and 60

@@ -22,7 +22,7 @@ class Watch:
         Round, loss and accuracy of the lowest loss, and the certified primal of its w.
     w : array or None
     n_since : int
-        Fresh rounds since then.
+        Other w that were looked at since then.
     seen : array or None
         The w that was looked at last.
     score : Score or None
@@ -37,9 +37,9 @@ class Watch:
 
     def look(self, number: int, bounds: Bounds, evaluate: Callable[[np.ndarray], Score]) -> None:
         """After fresh round `number`: evaluate the best w so far, if it is a new one."""
-        self.n_since += 1
         if bounds.w is None or bounds.w is self.seen:
             return
+        self.n_since += 1
         self.seen, self.score = bounds.w, evaluate(bounds.w)
         if self.best is None or self.score.mean_loss < self.best["loss"]:
             self.best = {

@@ -204,7 +204,7 @@ def test_a_run_on_files_is_resumed_by_its_folder_alone(tmp_path):
 
 def test_validation_stops_early_and_gives_the_best_w_there(tmp_path):
     rng = np.random.default_rng(0)
-    X, y = make_multiclass(300, 60, 3, noise=2.0, seed=0)
+    X, y = make_multiclass(300, 60, 3, noise=0.1, seed=0)
     flipped = np.where(rng.random(300) < 0.3, (y + 1) % 3, y)
     task = MulticlassTask()
     config = {"C": 1e5, "eps": 1e-4, "executor": "serial", "patience": 5}
