@@ -1,0 +1,291 @@
+"""Grammars learnt from trees: rules, unary chains, and binary steps that keep the rules' weights.
+
+A rule is a phrase with its children, `NP -> 'DT' 'NN'`, tags in quotes; each has one weight.
+For the search, rules are cut into binary steps and unary rules are gathered into chains:
+
+- `A -> B1 … Bk` with k > 1 is read from the left. The prefix B1 … Bi (1 < i < k) is a symbol of its
+  own, shared by all rules that begin so; a step joins a prefix and the next child. The last step
+  gives A and has the weight of the rule, the steps before weigh nothing. So a tree has one
+  binary form, and its weights and features are those of its rules.
+- A chain X => … => Y is one or more unary rules one after another, or none (X is Y). Every span of
+  the binary form has either one chain or one prefix: its label.
+
+**The language.** All trees under the start symbol TOP whose rules were all seen in training, and
+whose maximal unary chains are either simple (no symbol twice) with at most `max_chain` rules, or
+were seen in training as they are. So there are finitely many trees of a sentence, whatever the
+weights, and every tree of the training data is one of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from distsvm.data.features import frozen
+from distsvm.data.ragged import Ragged
+from distsvm.data.trees import TOP, Tree
+from distsvm.errors import DataError
+from distsvm.kernels.cky_tables import Tables
+
+MAX_CHAINS = 100_000
+
+
+def rules_of(tree: Tree) -> Counter[str]:
+    """How often the tree uses each rule, the one from TOP to its root included."""
+    counts: Counter[str] = Counter()
+    if tree.label != TOP or tree.is_word:
+        counts[f"{TOP} -> {symbol_of(tree)}"] += 1
+    for node in tree.nodes():
+        if not node.is_word:
+            counts[f"{node.label} -> {' '.join(map(symbol_of, node.children))}"] += 1
+    return counts
+
+
+def chains_of(tree: Tree) -> set[str]:
+    """The maximal unary chains of two rules or more, as `X => Y => 'Z'`."""
+    return {" => ".join(map(_text, chain)) for chain, _ in constituents(tree) if len(chain) > 2}
+
+
+Symbol = tuple[str, bool]
+"""A label, and whether it is a tag."""
+
+
+def constituents(tree: Tree) -> Iterator[tuple[tuple[Symbol, ...], Tree]]:
+    """Each maximal unary chain (TOP above the root included) with the node at its bottom.
+
+    Parents come before children, left before right.
+    """
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        above_root = node is tree and (tree.label != TOP or tree.is_word)
+        chain: list[Symbol] = [(TOP, False)] if above_root else []
+        chain.append((node.label, node.is_word))
+        while len(node.children) == 1:
+            node = node.children[0]
+            chain.append((node.label, node.is_word))
+        yield tuple(chain), node
+        stack.extend(reversed(node.children))
+
+
+def symbol_of(node: Tree) -> str:
+    return _text((node.label, node.is_word))
+
+
+def _text(symbol: Symbol) -> str:
+    label, is_tag = symbol
+    if is_tag:
+        return f"'{label}'"
+    if label[0] == "'":
+        raise DataError(f"a phrase has the label {label!r}; quotes are for tags in rules")
+    return label
+
+
+def _symbol(text: str) -> Symbol:
+    return (text[1:-1], True) if text[0] == "'" else (text, False)
+
+
+@dataclass(frozen=True, eq=False)
+class Grammar:
+    """A grammar's rules with the tables that the search needs; numbers depend on the rules alone.
+
+    Symbols are numbered: tags, then phrases, each in the order of their names, then prefixes. A
+    chain's number below the number of tags and phrases is that of the symbol that it consists of.
+
+    Attributes
+    ----------
+    rules : tuple of str, in increasing order; a rule's number is its place
+    tags, phrases : tuple of str
+    chains : tuple of tuples of symbol numbers
+    tables : Tables
+    step_rule : int32 array of shape (n_steps,), −1 for steps to a prefix
+    chain_rules : Ragged of int32, the rules of each chain
+    """
+
+    rules: tuple[str, ...]
+    tags: tuple[str, ...]
+    phrases: tuple[str, ...]
+    chains: tuple[tuple[int, ...], ...]
+    tables: Tables
+    step_rule: np.ndarray
+    chain_rules: Ragged
+    step_number: dict[tuple[int, int, int], int]
+    prefix_number: dict[tuple[int, ...], int]
+    chain_number: dict[tuple[int, ...], int]
+    tag_number: dict[str, int]
+    phrase_number: dict[str, int]
+
+    @classmethod
+    def of(cls, rules: Iterable[str], chains: Iterable[str] = (), max_chain: int = 4) -> Grammar:
+        """The grammar with these rules, and these chains besides the simple ones.
+
+        Where there are more than 100,000 simple chains, shorter ones go first.
+        """
+        texts = tuple(sorted(set(rules)))
+        split = [(_symbol(lhs), [_symbol(s) for s in rhs]) for lhs, rhs in map(_sides, texts)]
+        tags = sorted({name for _, rhs in split for name, is_tag in rhs if is_tag})
+        seen = {name for lhs, rhs in split for name, is_tag in [lhs, *rhs] if not is_tag}
+        phrases = sorted(seen | {TOP})
+        numbers = {(name, True): i for i, name in enumerate(tags)}
+        numbers |= {(name, False): len(tags) + i for i, name in enumerate(phrases)}
+        coded = [(numbers[lhs], tuple(numbers[s] for s in rhs)) for lhs, rhs in split]
+
+        given = [tuple(numbers[_symbol(s)] for s in text.split(" => ")) for text in chains]
+        unary = {(lhs, rhs[0]): i for i, (lhs, rhs) in enumerate(coded) if len(rhs) == 1}
+        all_chains = _chains(len(numbers), unary, given, max_chain)
+        prefixes, steps = _steps(coded, len(numbers))
+        chain_rules = Ragged.of(
+            [[unary[pair] for pair in pairwise(chain)] for chain in all_chains],
+            np.int32,
+        )
+        return cls(
+            rules=texts,
+            tags=tuple(tags),
+            phrases=tuple(phrases),
+            chains=tuple(all_chains),
+            tables=_tables(len(tags), len(phrases), numbers[TOP, False], steps, prefixes,
+                           all_chains, coded),
+            step_rule=frozen(np.array([rule for *_, rule in steps], np.int32)),
+            chain_rules=Ragged(frozen(chain_rules.values), frozen(chain_rules.starts)),
+            step_number={step[:3]: number for number, step in enumerate(steps)},
+            prefix_number=prefixes,
+            chain_number={chain: number for number, chain in enumerate(all_chains)},
+            tag_number={name: i for i, name in enumerate(tags)},
+            phrase_number={name: len(tags) + i for i, name in enumerate(phrases)},
+        )  # fmt: skip
+
+    @classmethod
+    def learn(cls, trees: Iterable[Tree], max_chain: int = 4) -> Grammar:
+        """The grammar of all rules and chains that these trees have."""
+        rules: set[str] = set()
+        chains: set[str] = set()
+        for tree in trees:
+            rules |= rules_of(tree).keys()
+            chains |= chains_of(tree)
+        return cls.of(rules, chains, max_chain)
+
+    def symbol(self, symbol: Symbol) -> int | None:
+        name, is_tag = symbol
+        return (self.tag_number if is_tag else self.phrase_number).get(name)
+
+    def label(self, number: int) -> str:
+        n_tags = len(self.tags)
+        return self.tags[number] if number < n_tags else self.phrases[number - n_tags]
+
+    def likelihood_weights(self, counts: Sequence[float] | np.ndarray) -> np.ndarray:
+        """log(count of the rule / count of all rules with its left side): the PCFG's weights."""
+        counts = np.asarray(counts, dtype=np.float64)
+        sides = [_sides(rule)[0] for rule in self.rules]
+        _, side = np.unique(sides, return_inverse=True)
+        return np.log(counts) - np.log(np.bincount(side, counts))[side]
+
+
+def _sides(rule: str) -> tuple[str, list[str]]:
+    lhs, _, *rhs = rule.split()
+    return lhs, rhs
+
+
+def _chains(
+    n_symbols: int,
+    unary: dict[tuple[int, int], int],
+    given: Iterable[tuple[int, ...]],
+    max_chain: int,
+) -> list[tuple[int, ...]]:
+    """Each symbol alone, then all simple chains of up to max_chain rules and the given ones."""
+    below = defaultdict(list)
+    for parent, child in sorted(unary):
+        below[parent].append(child)
+    single: list[tuple[int, ...]] = [(s,) for s in range(n_symbols)]
+    found: set[tuple[int, ...]] = {*unary, *given}
+    longest = single
+    for _ in range(max_chain):
+        longest = [
+            (*chain, child) for chain in longest for child in below[chain[-1]] if child not in chain
+        ]
+        if len(found) + len(longest) > MAX_CHAINS:
+            break
+        found.update(longest)
+    return single + sorted(found)
+
+
+Step = tuple[int, int, int, int]
+"""(left, right, result, rule or −1)."""
+
+
+def _steps(
+    rules: list[tuple[int, tuple[int, ...]]], n_symbols: int
+) -> tuple[dict[tuple[int, ...], int], list[Step]]:
+    """The numbers of all prefixes, and the steps in increasing order."""
+    proper = sorted({rhs[:i] for _, rhs in rules for i in range(2, len(rhs))})
+    prefixes = {prefix: n_symbols + i for i, prefix in enumerate(proper)}
+
+    def left(prefix: tuple[int, ...]) -> int:
+        return prefix[0] if len(prefix) == 1 else prefixes[prefix]
+
+    steps = [(left(p[:-1]), p[-1], number, -1) for p, number in prefixes.items()]
+    steps += [
+        (left(rhs[:-1]), rhs[-1], lhs, rule)
+        for rule, (lhs, rhs) in enumerate(rules)
+        if len(rhs) > 1
+    ]
+    return prefixes, sorted(steps)
+
+
+def _tables(
+    n_tags: int,
+    n_phrases: int,
+    start: int,
+    steps: list[Step],
+    prefixes: dict[tuple[int, ...], int],
+    chains: list[tuple[int, ...]],
+    rules: list[tuple[int, tuple[int, ...]]],
+) -> Tables:
+    n = n_tags + n_phrases
+    left, right, result, _ = np.array(steps, np.int32).reshape(-1, 4).T
+    pairs = sorted({(chain[-1], chain[0]) for chain in chains})
+    pair_number = {pair: i for i, pair in enumerate(pairs)}
+    bottoms = [bottom for bottom, _ in pairs]
+    short = left < n
+    joined = left[short].astype(np.int64) * n + right[short]
+    return Tables(
+        n_tags=n_tags,
+        n_phrases=n_phrases,
+        start=start,
+        step_left=frozen(left),
+        step_right=frozen(right),
+        step_result=frozen(result),
+        row_starts=frozen(np.searchsorted(left, np.arange(n + len(prefixes) + 1))),
+        pair_starts=frozen(np.searchsorted(joined, np.arange(n * n + 1))),
+        reach_starts=frozen(np.searchsorted(bottoms, np.arange(n + 1))),
+        reach_top=frozen(np.array([top for _, top in pairs], np.int32)),
+        chain_top=frozen(np.array([chain[0] for chain in chains], np.int32)),
+        chain_bottom=frozen(np.array([chain[-1] for chain in chains], np.int32)),
+        chain_pair=frozen(np.array([pair_number[c[-1], c[0]] for c in chains], np.int32)),
+        follow=frozen(_follow(n_tags, n, left, right, len(prefixes), rules)),
+    )
+
+
+def _follow(
+    n_tags: int,
+    n: int,
+    left: np.ndarray,
+    right: np.ndarray,
+    n_prefixes: int,
+    rules: list[tuple[int, tuple[int, ...]]],
+) -> np.ndarray:
+    """Whether the tag may be the first word after the prefix, shape (n_prefixes, n_tags)."""
+    first = np.eye(n, n_tags, dtype=bool)
+    while True:
+        before = int(first.sum())
+        for lhs, rhs in rules:
+            first[lhs] |= first[rhs[0]]
+        if int(first.sum()) == before:
+            break
+    follow = np.zeros((n_prefixes, n_tags), dtype=bool)
+    for step in np.flatnonzero(left >= n).tolist():
+        follow[left[step] - n] |= first[right[step]]
+    return follow

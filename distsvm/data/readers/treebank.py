@@ -1,0 +1,178 @@
+"""Bracketed treebanks, cut into shards by bytes at tree boundaries, parsed by the workers."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from distsvm.data.files import Paths, find_files, is_gzip, line_number, opened
+from distsvm.data.partition import MAX_SHARDS, partition
+from distsvm.data.readers.lines import UNITS_PER_SHARD, Part, blocks, text_bytes
+from distsvm.data.shard import Shard
+from distsvm.data.trees import parse_trees, strip
+from distsvm.errors import ConfigError, DataError
+
+logger = logging.getLogger(__name__)
+
+ENDINGS = (".mrg", ".tree", ".trees", ".brackets", ".ptb")
+MIN_BYTES = 1 << 15  # of a shard, unless the number of shards is given
+
+
+class TreebankData:
+    """Trees in bracketed text, such as the Penn Treebank's .mrg files.
+
+    An example is x = ((word, tag), …) and y = Tree.
+
+    Parameters
+    ----------
+    paths : path, glob pattern, folder, or a list of them
+        Of a folder the files .mrg, .tree, .trees, .brackets, .ptb, also with .gz; packed files
+        are never cut.
+    strip : bool, default True
+        Take off empty elements (-NONE-) and function tags (NP-SBJ → NP).
+    max_length : int, optional
+        Longer sentences are left out.
+    labelled : bool
+        False gives sentences alone, for prediction.
+    """
+
+    def __init__(
+        self,
+        paths: Paths,
+        *,
+        strip: bool = True,
+        max_length: int | None = None,
+        labelled: bool = True,
+    ) -> None:
+        if max_length is not None and max_length < 1:
+            raise ConfigError(f"max_length={max_length}: expected at least 1")
+        self.paths = _tree_files(paths)
+        self.strip, self.max_length, self.labelled = strip, max_length, labelled
+
+    @property
+    def n_bytes(self) -> int:
+        return text_bytes(self.paths)
+
+    def unlabelled(self) -> TreebankData:
+        """The same sentences without their trees."""
+        return TreebankData(
+            self.paths, strip=self.strip, max_length=self.max_length, labelled=False
+        )
+
+    def specs(
+        self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
+    ) -> list[TreebankSpec]:
+        """How to load each of n_shards shards of about equal bytes.
+
+        By default 16, or as many as have 32 KiB of text each; fewer where there are too few trees.
+        A cut falls only where a line begins with a bracket after a complete tree.
+        """
+        if n_shards is not None and n_shards < 1:
+            raise ConfigError(f"n_shards={n_shards}: expected at least 1")
+        n_parts = n_shards or max(1, min(MAX_SHARDS, self.n_bytes // MIN_BYTES))
+        units = _units(self.paths, max(1, self.n_bytes // (n_parts * UNITS_PER_SHARD)))
+        if len(units) < n_parts:
+            units = _units(self.paths, 1)
+        if n_shards is not None and len(units) < n_shards:
+            logger.warning("n_shards=%d: the data gives no more than %d", n_shards, len(units))
+        costs = np.maximum(1.0, [unit.n_bytes for unit in units])
+        return [
+            TreebankSpec(
+                tuple(units[run.start : run.stop]), self.strip, self.max_length, self.labelled
+            )
+            for run in partition(costs, min(n_parts, len(units)))
+        ]
+
+
+@dataclass(frozen=True)
+class TreebankSpec:
+    """The parts of files that make up one shard."""
+
+    parts: tuple[Part, ...]
+    strip: bool = True
+    max_length: int | None = None
+    labelled: bool = True
+
+    def load(self) -> Shard:
+        inputs: list[Any] = []
+        outputs: list[Any] = []
+        for part in self.parts:
+            # One part at a time, as text; trees are much larger than their text anyway.
+            first_line = line_number(part.path, part.start) if part.start else 1
+            raw = b"".join(text for _, text in blocks(part))
+            text = _decoded(raw, part.path)
+            for number, parsed in enumerate(parse_trees(text, part.path, first_line)):
+                tree = strip(parsed) if self.strip else parsed
+                if tree is None:
+                    raise DataError(
+                        f"{part}: tree {number} of it has only empty elements: {parsed}"
+                    )
+                sentence = tree.sentence()
+                if self.max_length is None or len(sentence) <= self.max_length:
+                    inputs.append(sentence)
+                    outputs.append(tree)
+        return Shard(inputs, outputs if self.labelled else None, None, source=self.source)
+
+    @property
+    def source(self) -> str:
+        if len(self.parts) < 3:
+            return "; ".join(map(str, self.parts))
+        return f"{self.parts[0]}; … ; {self.parts[-1]} ({len(self.parts)} parts)"
+
+
+def _tree_files(paths: Paths) -> list[str]:
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    files: list[str] = []
+    for path in given or find_files(given):
+        found = find_files(path)
+        if os.path.isdir(os.path.expanduser(os.fspath(path))):
+            found = [f for f in found if f.lower().removesuffix(".gz").endswith(ENDINGS)]
+            if not found:
+                raise DataError(f"{os.fspath(path)}: the folder has no {', '.join(ENDINGS)} files")
+        files += found
+    return files
+
+
+def _units(paths: Sequence[str], spacing: int) -> list[Part]:
+    """Parts of at least `spacing` bytes, where they are not the last of a file."""
+    units: list[Part] = []
+    for path in paths:
+        if is_gzip(path):
+            units.append(Part(path, 0, None))
+            continue
+        size = os.path.getsize(path)
+        starts = [0] if size <= spacing else _tree_starts(path, spacing)
+        units += [Part(path, start, stop) for start, stop in pairwise([*starts, size])]
+    return units
+
+
+def _tree_starts(path: str, spacing: int) -> list[int]:
+    """0, and places of brackets at a line's beginning outside of all trees, `spacing` apart."""
+    starts = [0]
+    offset, depth, before = 0, 0, ord("\n")
+    with opened(path) as file:
+        while block := file.read(1 << 20):
+            text = np.frombuffer(block, dtype=np.uint8)
+            opening = text == ord("(")
+            depths = depth + np.cumsum(opening.astype(np.int64) - (text == ord(")")))
+            line_begins = np.append(before, text[:-1]) == ord("\n")
+            for place in (offset + np.flatnonzero(opening & line_begins & (depths == 1))).tolist():
+                if place - starts[-1] >= spacing:
+                    starts.append(place)
+            offset, depth, before = offset + text.size, int(depths[-1]), int(text[-1])
+    return starts
+
+
+def _decoded(raw: bytes, path: str) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path}: not UTF-8 text (byte {error.start} of the part is {raw[error.start]:#x})"
+        ) from error

@@ -1,0 +1,334 @@
+"""The chart of one sentence: the best score of every symbol over every span, and how it came.
+
+Cells are filled word by word, and from short to long within the words so far. A cell has a *slot*
+for every number of matched spans that the trees below it can have (one slot where nobody counts).
+A slot has
+
+- bottom: phrases from binary steps, before unary chains; top: tags and phrases after them;
+- items: the prefixes, which are many but few at a time, as a run of a long list.
+
+−inf is what cannot be. Ties go to what is found first: the shorter left part, then the lower left
+symbol (tags and phrases before prefixes) and the lower step; of chains the lower bottom, then the
+lower chain; matched labels last.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from distsvm.kernels.cky_rows import cell_of
+from distsvm.kernels.options import kernel
+
+WIDE_ROW = 3  # a row of steps this many times as long as the right side is searched by pairs
+
+
+class Chart(NamedTuple):
+    """Room for the cells of a sentence; rows of all but `first` are slots."""
+
+    first: np.ndarray  # of each cell, its first slot; last, the number of slots
+    top: np.ndarray
+    chain: np.ndarray
+    active: np.ndarray  # the symbols whose top is finite
+    n_active: np.ndarray
+    bottom: np.ndarray
+    bottom_step: np.ndarray
+    bottom_split: np.ndarray
+    bottom_left: np.ndarray  # matched spans in the left part
+    item_start: np.ndarray
+    item_stop: np.ndarray
+
+
+class Items(NamedTuple):
+    """Prefixes of all slots: symbol, score, and how each came."""
+
+    symbol: np.ndarray
+    score: np.ndarray
+    step: np.ndarray
+    split: np.ndarray
+    left: np.ndarray
+
+
+class Work(NamedTuple):
+    """The best of every symbol in the cell that is being filled; −inf between cells."""
+
+    best: np.ndarray
+    step: np.ndarray
+    split: np.ndarray
+    left: np.ndarray
+    touched: np.ndarray
+
+
+class Costs(NamedTuple):
+    """What a loss adds to the score of a span by its label: missed or matched."""
+
+    chain_miss: float
+    chain_hit: float
+    prefix_miss: float
+    prefix_hit: float
+    words: bool  # whether spans of one word count
+
+
+@kernel
+def make_chart(n_slots, n_cells, n_symbols, n_phrases):
+    return Chart(
+        np.zeros(n_cells + 1, np.int64),
+        np.empty((n_slots, n_symbols)),
+        np.empty((n_slots, n_symbols), np.int32),
+        np.empty((n_slots, n_symbols), np.int32),
+        np.zeros(n_slots, np.int64),
+        np.empty((n_slots, n_phrases)),
+        np.empty((n_slots, n_phrases), np.int32),
+        np.empty((n_slots, n_phrases), np.int32),
+        np.empty((n_slots, n_phrases), np.int32),
+        np.zeros(n_slots, np.int64),
+        np.zeros(n_slots, np.int64),
+    )
+
+
+@kernel
+def make_items(size):
+    return Items(
+        np.empty(size, np.int32),
+        np.empty(size),
+        np.empty(size, np.int32),
+        np.empty(size, np.int32),
+        np.empty(size, np.int32),
+    )
+
+
+@kernel
+def more_items(items, n_items):
+    """The same items with room for twice as many."""
+    new = make_items(2 * items.symbol.size)
+    new.symbol[:n_items] = items.symbol[:n_items]
+    new.score[:n_items] = items.score[:n_items]
+    new.step[:n_items] = items.step[:n_items]
+    new.split[:n_items] = items.split[:n_items]
+    new.left[:n_items] = items.left[:n_items]
+    return new
+
+
+@kernel
+def make_work(n):
+    return Work(
+        np.full(n, -np.inf),
+        np.empty(n, np.int32),
+        np.empty(n, np.int32),
+        np.empty(n, np.int32),
+        np.empty(n, np.int32),
+    )
+
+
+@kernel
+def count_slots(n_words, labels, stratified, first):
+    """Where each cell's slots begin; how many there are.
+
+    A cell has one slot more than it has labelled spans of the truth within.
+    """
+    inside = np.zeros((n_words + 1, n_words + 1), np.int64)
+    n_slots = 0
+    for j in range(1, n_words + 1):
+        for i in range(j - 1, -1, -1):
+            if stratified and j - i > 1:
+                inside[i, j] = inside[i + 1, j] + inside[i, j - 1] - inside[i + 1, j - 1]
+                inside[i, j] += labels[cell_of(i, j)] >= 0
+        for i in range(j):
+            first[cell_of(i, j)] = n_slots
+            n_slots += inside[i, j] + 1
+    first[cell_of(0, n_words + 1)] = n_slots
+    return n_slots
+
+
+@kernel
+def fill(tables, weights, tags, labels, costs, stratified, chart, work, items, max_items):
+    """Fill the chart; the items, in a longer list if it had to be, and how many.
+
+    The number is −1 where there are more than max_items.
+    """
+    n_words = tags.size
+    n_symbols = tables.n_tags + tables.n_phrases
+    n_chains = tables.chain_top.size
+    first = chart.first
+    n_items = 0
+    pending_score, pending_step, pending_split, pending_left = 0.0, 0, 0, 0
+    for j in range(1, n_words + 1):
+        for i in range(j - 1, -1, -1):
+            cell = cell_of(i, j)
+            label = labels[cell]
+            counted = costs.words or j - i > 1
+            gold_chain = label if 0 <= label < n_chains and counted else -1
+            gold_prefix = label - n_chains + n_symbols if label >= n_chains else -1
+            shift = stratified and label >= 0 and j - i > 1
+            is_root = i == 0 and j == n_words
+            begin, end = first[cell], first[cell + 1]
+            waiting = False  # the prefix of the truth, on its way to the next slot
+            for slot in range(begin, end):
+                chart.bottom[slot, :] = -np.inf
+                chart.item_start[slot] = n_items
+                n_touched = 0
+                if j - i > 1 and slot < end - shift:
+                    n_touched = _join(tables, weights, chart, items, work, i, j, slot - begin)
+                while n_items + n_touched + 1 > items.symbol.size:
+                    if 2 * items.symbol.size > max_items:
+                        return items, -1
+                    items = more_items(items, n_items)
+                if waiting:
+                    items.symbol[n_items] = gold_prefix
+                    items.score[n_items] = pending_score
+                    items.step[n_items] = pending_step
+                    items.split[n_items] = pending_split
+                    items.left[n_items] = pending_left
+                    n_items += 1
+                    waiting = False
+                for t in range(n_touched):
+                    symbol = work.touched[t]
+                    score = work.best[symbol]
+                    work.best[symbol] = -np.inf
+                    if symbol < n_symbols:
+                        phrase = symbol - tables.n_tags
+                        chart.bottom[slot, phrase] = score
+                        chart.bottom_step[slot, phrase] = work.step[symbol]
+                        chart.bottom_split[slot, phrase] = work.split[symbol]
+                        chart.bottom_left[slot, phrase] = work.left[symbol]
+                        continue
+                    # A prefix must go on, and the next word must be one that it can go on with.
+                    if j == n_words or not tables.follow[symbol - n_symbols, tags[j]]:
+                        continue
+                    hit = symbol == gold_prefix
+                    score += costs.prefix_hit if hit else costs.prefix_miss
+                    if hit and shift:
+                        waiting = True
+                        pending_score = score
+                        pending_step = work.step[symbol]
+                        pending_split = work.split[symbol]
+                        pending_left = work.left[symbol]
+                        continue
+                    items.symbol[n_items] = symbol
+                    items.score[n_items] = score
+                    items.step[n_items] = work.step[symbol]
+                    items.split[n_items] = work.split[symbol]
+                    items.left[n_items] = work.left[symbol]
+                    n_items += 1
+                chart.item_stop[slot] = n_items
+                gold_slot = -1
+                if gold_chain >= 0:
+                    gold_slot = slot - shift
+                    if gold_slot < begin:
+                        gold_slot = -1
+                _close(
+                    tables, weights, chart, slot, gold_slot, gold_chain, costs, counted,
+                    tags[i] if j - i == 1 else -1, is_root,
+                )  # fmt: skip
+    return items, n_items
+
+
+@kernel
+def _join(tables, weights, chart, items, work, i, j, matched):
+    """The best binary step to each symbol with so many matched spans below; how many symbols."""
+    right, result, weight = tables.step_right, tables.step_result, weights.step
+    row_starts, pair_starts = tables.row_starts, tables.pair_starts
+    best = work.best
+    n_symbols = tables.n_tags + tables.n_phrases
+    n_touched = 0
+    for k in range(i + 1, j):
+        left_cell, right_cell = cell_of(i, k), cell_of(k, j)
+        left_first, right_first = chart.first[left_cell], chart.first[right_cell]
+        n_left = chart.first[left_cell + 1] - left_first
+        n_right = chart.first[right_cell + 1] - right_first
+        for m in range(max(0, matched - n_right + 1), min(n_left, matched + 1)):
+            left_slot, right_slot = left_first + m, right_first + matched - m
+            n_active = chart.n_active[right_slot]
+            if n_active == 0:
+                continue
+            scores = chart.top[right_slot]
+            active = chart.active[right_slot]
+            for a in range(chart.n_active[left_slot]):
+                symbol = chart.active[left_slot, a]
+                score = chart.top[left_slot, symbol]
+                start, stop = row_starts[symbol], row_starts[symbol + 1]
+                n_runs = 1
+                by_pairs = stop - start > WIDE_ROW * n_active
+                if by_pairs:
+                    n_runs = n_active
+                for b in range(n_runs):
+                    if by_pairs:
+                        pair = symbol * n_symbols + active[b]
+                        start, stop = pair_starts[pair], pair_starts[pair + 1]
+                    for e in range(start, stop):
+                        value = score + scores[right[e]] + weight[e]
+                        r = result[e]
+                        if value > best[r]:
+                            if best[r] == -np.inf:
+                                work.touched[n_touched] = r
+                                n_touched += 1
+                            best[r] = value
+                            work.step[r] = e
+                            work.split[r] = k
+                            work.left[r] = m
+            for t in range(chart.item_start[left_slot], chart.item_stop[left_slot]):
+                symbol = items.symbol[t]
+                score = items.score[t]
+                for e in range(row_starts[symbol], row_starts[symbol + 1]):
+                    value = score + scores[right[e]] + weight[e]
+                    r = result[e]
+                    if value > best[r]:
+                        if best[r] == -np.inf:
+                            work.touched[n_touched] = r
+                            n_touched += 1
+                        best[r] = value
+                        work.step[r] = e
+                        work.split[r] = k
+                        work.left[r] = m
+    return n_touched
+
+
+@kernel
+def _close(
+    tables, weights, chart, slot, gold_slot, gold_chain, costs, counted, tag, is_root
+):  # fmt: skip
+    """top of a slot from its bottom by the best chains; for one word the bottom is its tag."""
+    top, chain = chart.top[slot], chart.chain[slot]
+    top[:] = -np.inf
+    n_tags = tables.n_tags
+    miss = costs.chain_miss if counted else 0.0
+    hit = costs.chain_hit if counted else 0.0
+    first, last = (tag, tag + 1) if tag >= 0 else (n_tags, n_tags + tables.n_phrases)
+    for y in range(first, last):
+        score = 0.0 if tag >= 0 else chart.bottom[slot, y - n_tags]
+        if score == -np.inf:
+            continue
+        for p in range(tables.reach_starts[y], tables.reach_starts[y + 1]):
+            x = tables.reach_top[p]
+            if x == tables.start and not is_root:
+                continue
+            c = weights.best[p]
+            if c == gold_chain and c >= 0:
+                c = weights.second[p]
+            if c < 0:
+                continue
+            value = score + weights.chain[c]
+            if c != tag:
+                value += miss
+            if value > top[x]:
+                top[x] = value
+                chain[x] = c
+    if gold_chain >= 0 and gold_slot >= 0:
+        y = tables.chain_bottom[gold_chain]
+        score = -np.inf
+        if tag >= 0:
+            score = 0.0 if y == tag else -np.inf
+        elif y >= n_tags:
+            score = chart.bottom[gold_slot, y - n_tags]
+        value = score + weights.chain[gold_chain] + hit
+        x = tables.chain_top[gold_chain]
+        if value > top[x] and (is_root or x != tables.start):
+            top[x] = value
+            chain[x] = gold_chain
+    n_active = 0
+    for x in range(top.size):
+        if top[x] != -np.inf:
+            chart.active[slot, n_active] = x
+            n_active += 1
+    chart.n_active[slot] = n_active

@@ -1,0 +1,171 @@
+"""Trees from a full chart: the best one, and the best one that is another."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from distsvm.kernels.cky_rows import LEAF, PREFIX, cell_of, find_spans
+from distsvm.kernels.options import kernel
+
+
+class Change(NamedTuple):
+    """One span of a tree, by its place in the row, that comes in another way than the best."""
+
+    span: int | np.int64
+    chain: int | np.int64
+    step: int | np.int64  # −1: as the chart says of the chain's bottom
+    split: int | np.int64
+
+
+@kernel
+def no_change():
+    return Change(-1, -1, -1, -1)
+
+
+@kernel
+def extract(tables, chart, items, n_words, matched, labels, stratified, change, row):
+    """Write the best tree with so many matched spans as a row; the change, if any, is heeded."""
+    n_chains = tables.chain_top.size
+    n_symbols = tables.n_tags + tables.n_phrases
+    stack = np.empty((n_words + 1, 4), np.int64)
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, n_words, tables.start, matched
+    depth = 1
+    span = 0
+    while depth:
+        depth -= 1
+        i, j, symbol, m = stack[depth]
+        cell = cell_of(i, j)
+        slot = chart.first[cell] + m
+        label = labels[cell]
+        counts = stratified and label >= 0 and j - i > 1
+        step, split, left = LEAF, -1, 0
+        if symbol < n_symbols:
+            chain = chart.chain[slot, symbol]
+            if span == change.span:
+                chain = change.chain
+            if counts and chain == label:
+                m -= 1
+                slot -= 1
+            if j - i > 1:
+                phrase = tables.chain_bottom[chain] - tables.n_tags
+                step = chart.bottom_step[slot, phrase]
+                split = chart.bottom_split[slot, phrase]
+                left = chart.bottom_left[slot, phrase]
+        else:
+            chain = PREFIX
+            for t in range(chart.item_start[slot], chart.item_stop[slot]):
+                if items.symbol[t] == symbol:
+                    step, split, left = items.step[t], items.split[t], items.left[t]
+                    break
+            if counts and symbol - n_symbols + n_chains == label:
+                m -= 1
+        if span == change.span and change.step >= 0:
+            step, split = change.step, change.split
+        row[2 * span] = chain
+        row[2 * span + 1] = step
+        span += 1
+        if step != LEAF:
+            stack[depth, 0], stack[depth, 1] = split, j
+            stack[depth, 2], stack[depth, 3] = tables.step_right[step], m - left
+            depth += 1
+            stack[depth, 0], stack[depth, 1] = i, split
+            stack[depth, 2], stack[depth, 3] = tables.step_left[step], left
+            depth += 1
+
+
+@kernel
+def best_change(tables, weights, chart, items, tags, row, begin, end):
+    """The change that makes the second best tree of the best one in `row`; its span is −1 if none.
+
+    The second best tree is the best one but for one span that comes in another way (by another
+    chain, bottom, step or split), with the best of all below: changing more costs more. So it is
+    enough to look at the spans of the best tree again. Only for charts without slots or costs.
+    """
+    find_spans(row, begin, end)
+    found = no_change()
+    least = np.inf
+    for s in range(row.size // 2):
+        i, j = begin[s], end[s]
+        slot = chart.first[cell_of(i, j)]
+        chain, step = row[2 * s], row[2 * s + 1]
+        if chain != PREFIX:
+            top = chart.top[slot, tables.chain_top[chain]]
+            other, value = _other_chain(
+                tables, weights, chart, slot, tags[i] if step == LEAF else -1, chain
+            )
+            if value != -np.inf and top - value < least:
+                least = top - value
+                found = Change(s, np.int64(other), -1, -1)
+        if step == LEAF:
+            continue
+        result = tables.step_result[step]
+        score = -np.inf
+        if chain != PREFIX:
+            score = chart.bottom[slot, result - tables.n_tags]
+        else:
+            for t in range(chart.item_start[slot], chart.item_stop[slot]):
+                if items.symbol[t] == result:
+                    score = items.score[t]
+                    break
+        other, split, value = _other_step(
+            tables, weights, chart, items, i, j, result, step, end[s + 1]
+        )
+        if value != -np.inf and score - value < least:
+            least = score - value
+            found = Change(s, np.int64(chain), np.int64(other), np.int64(split))
+    return found
+
+
+@kernel
+def _other_chain(tables, weights, chart, slot, tag, chain):
+    """The best chain to the same top that is not this one, and its score."""
+    n_tags = tables.n_tags
+    top = tables.chain_top[chain]
+    first, last = (tag, tag + 1) if tag >= 0 else (n_tags, n_tags + tables.n_phrases)
+    other = -1
+    highest = -np.inf
+    for y in range(first, last):
+        score = 0.0 if tag >= 0 else chart.bottom[slot, y - n_tags]
+        if score == -np.inf:
+            continue
+        for p in range(tables.reach_starts[y], tables.reach_starts[y + 1]):
+            if tables.reach_top[p] != top:
+                continue
+            c = weights.best[p]
+            if c == chain:
+                c = weights.second[p]
+            if c >= 0 and score + weights.chain[c] > highest:
+                highest = score + weights.chain[c]
+                other = c
+    return other, highest
+
+
+@kernel
+def _other_step(tables, weights, chart, items, i, j, result, step, split):
+    """The best step and split to the same result that are not these, and the score."""
+    other, other_split = -1, -1
+    highest = -np.inf
+    for k in range(i + 1, j):
+        left_slot, right_slot = chart.first[cell_of(i, k)], chart.first[cell_of(k, j)]
+        if chart.n_active[right_slot] == 0:
+            continue
+        scores = chart.top[right_slot]
+        n_active = chart.n_active[left_slot]
+        for a in range(n_active + chart.item_stop[left_slot] - chart.item_start[left_slot]):
+            if a < n_active:
+                symbol = chart.active[left_slot, a]
+                score = chart.top[left_slot, symbol]
+            else:
+                item = chart.item_start[left_slot] + a - n_active
+                symbol = items.symbol[item]
+                score = items.score[item]
+            for e in range(tables.row_starts[symbol], tables.row_starts[symbol + 1]):
+                if tables.step_result[e] != result or (e == step and k == split):
+                    continue
+                value = score + scores[tables.step_right[e]] + weights.step[e]
+                if value > highest:
+                    highest = value
+                    other, other_split = e, k
+    return other, other_split, highest

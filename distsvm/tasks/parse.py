@@ -1,0 +1,204 @@
+"""Parsing with a weighted context-free grammar: Ψ(x, y) counts the rules of the tree y."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from distsvm.data.grammar import Grammar, chains_of, rules_of
+from distsvm.data.shard import Shard
+from distsvm.data.trees import Tree
+from distsvm.errors import ConfigError, DataError
+from distsvm.messages import Summary
+from distsvm.tasks.base import Task
+from distsvm.tasks.parse_oracle import KINDS, ParseOracle, check_leaves
+from distsvm.tasks.parse_rows import as_sentence, row_length
+from distsvm.vectors import SparseVector
+
+
+@dataclass(frozen=True, eq=False)
+class ParseTask(Task):
+    """Predict the tree of a tagged sentence.
+
+    x is ((word, tag), …), or tags alone; the grammar is over tags, and words are kept for the
+    trees. y is a Tree. w has one weight a rule seen in training; see distsvm.data.grammar for the
+    grammar's language. A sentence outside of it gets a flat tree under TOP, with a warning.
+
+    Parameters
+    ----------
+    losses : "f1", "brackets" or "zero-one"
+        f1: 1 − matched/(n − 1) over the n − 1 spans of two words or more of the tree's binary form
+        (see distsvm.data.grammar), labelled by their whole unary chain, or by the prefix of a rule.
+        Both trees have n − 1 of them, so this is 1 − F1. brackets: how many constituents are in
+        one of the trees only, a unary chain being one, labelled as a whole; bare tags are none.
+        zero-one: [y ≠ ŷ].
+    loss_scale : float, default 1
+        Multiplies every loss. The objective at (C, s) is s² times that at (C/s, 1).
+    max_chain : int, default 4
+        Longest unary chain, in rules, that is possible without having been seen.
+    memory_mb : float, default 1024
+        Limit of the memory that the search takes for one sentence; it grows as n² (n³ for f1 with
+        slack rescaling).
+    rules, chains : tuples of str, or None
+        None takes those that the data has.
+    """
+
+    losses: str = "f1"
+    loss_scale: float = 1.0
+    max_chain: int = 4
+    memory_mb: float = 1024.0
+    rules: tuple[str, ...] | None = None
+    chains: tuple[str, ...] = ()
+    # Known after prepare():
+    counts: np.ndarray | None = None
+    longest: int = 0
+
+    compiled: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.losses not in KINDS:
+            raise ConfigError(f"loss={self.losses!r}: expected one of {', '.join(KINDS)}")
+        if not (np.isfinite(self.loss_scale) and self.loss_scale > 0):
+            raise ConfigError(f"loss_scale={self.loss_scale}: expected a number > 0")
+        if self.max_chain < 1:
+            raise ConfigError(f"max_chain={self.max_chain}: expected at least 1")
+        if not self.memory_mb > 0:
+            raise ConfigError(f"memory_mb={self.memory_mb}: expected a number > 0")
+
+    # --- what prepare() learns -------------------------------------------------------------
+
+    def scan(self, shard: Shard) -> Summary:
+        """The weight of each rule and chain as labels, and the longest sentence as n_columns."""
+        weight = np.ones(shard.n) if shard.weight is None else shard.weight
+        longest = 0
+        uses: defaultdict[str, float] = defaultdict(float)
+        for i in range(shard.n):
+            try:
+                sentence = as_sentence(shard.x[i])  # type: ignore[index]
+                longest = max(longest, len(sentence))
+                if shard.y is not None and self.rules is None:
+                    _count(uses, sentence, shard.y[i], float(weight[i]))
+            except DataError as error:
+                raise DataError(f"{shard.source}: example {shard.first + i}: {error}") from error
+        labels, counts = None, None
+        if shard.y is not None:
+            labels = np.array(sorted(uses), dtype=np.str_)
+            counts = np.array([uses[label] for label in labels.tolist()], dtype=np.float64)
+        return Summary(
+            n_examples=shard.n, weight=float(weight.sum()), labels=labels, counts=counts,
+            n_columns=longest,
+        )  # fmt: skip
+
+    def prepare(self, summary: Summary) -> ParseTask:
+        if self.rules is not None:
+            return replace(self, longest=max(self.longest, summary.n_columns))
+        if summary.labels is None or summary.counts is None:
+            raise DataError("the data has no trees")
+        uses = dict(zip(summary.labels.tolist(), summary.counts.tolist(), strict=True))
+        rules = sorted(text for text in uses if " -> " in text)
+        return replace(
+            self,
+            rules=tuple(rules),
+            chains=tuple(sorted(text for text in uses if " => " in text)),
+            counts=np.array([uses[rule] for rule in rules]),
+            longest=summary.n_columns,
+        )
+
+    # --- the structure ---------------------------------------------------------------------
+
+    @cached_property
+    def grammar(self) -> Grammar:
+        """The grammar, once its rules are known."""
+        if self.rules is None:
+            raise ConfigError("the task is not prepared: its grammar is not known yet")
+        return Grammar.of(self.rules, self.chains, self.max_chain)
+
+    @cached_property
+    def _rule_number(self) -> dict[str, int]:
+        return {rule: number for number, rule in enumerate(self.grammar.rules)}
+
+    def __getstate__(self) -> dict[str, Any]:
+        cached = ("grammar", "_rule_number")  # made again where it is needed
+        return {name: value for name, value in vars(self).items() if name not in cached}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
+    @property
+    def dim(self) -> int:  # type: ignore[override]
+        return len(self.grammar.rules)
+
+    @property
+    def rescalings(self) -> frozenset[str]:  # type: ignore[override]
+        return frozenset({"margin"} if self.losses == "brackets" else {"margin", "slack"})
+
+    @property
+    def largest_loss(self) -> float:  # type: ignore[override]
+        # Every span of both trees could be a constituent.
+        n_most = row_length(max(1, self.longest)) if self.losses == "brackets" else 1
+        return self.loss_scale * n_most
+
+    def likelihood_weights(self) -> np.ndarray:
+        """The w of the maximum-likelihood PCFG of the same grammar: log relative frequencies."""
+        if self.counts is None:
+            raise ConfigError("the task has no counts of rules: it was not prepared on trees")
+        return self.grammar.likelihood_weights(self.counts)
+
+    def joint_features(self, x: Any, y: Tree) -> SparseVector:
+        numbers = self._rule_number
+        uses = rules_of(y)
+        known = {numbers[rule]: float(n) for rule, n in uses.items() if rule in numbers}
+        return SparseVector.of(known, self.dim)
+
+    def loss(self, y: Tree, y_hat: Tree) -> float:
+        oracle = self.oracle(self.shard([y.sentence()] * 2, [y, y_hat]), "margin")
+        first, second = np.zeros(1, np.int64), np.ones(1, np.int64)
+        return float(oracle.losses(first, oracle._truth(second))[0])
+
+    def decode(self, w: np.ndarray, x: Any) -> Tree:
+        oracle = self.oracle(self.shard([x]), "margin")
+        return oracle.public(oracle.decode(oracle.view(w), np.zeros(1, np.int64)))[0]
+
+    def separate(self, w: np.ndarray, x: Any, y: Tree, rescaling: str) -> Tree:
+        oracle = self.oracle(self.shard([x], [y]), rescaling)
+        found = oracle.separate(oracle.view(w), np.zeros(1, np.int64))
+        return oracle.public(found.planes.output)[0]
+
+    def oracle(self, shard: Shard, rescaling: str) -> ParseOracle:
+        if rescaling not in self.rescalings:
+            raise ConfigError(f"rescaling={rescaling!r}: {self.losses} loss has margin only")
+        return ParseOracle(self, shard, rescaling)
+
+    def encode_output(self, y: Tree) -> str:
+        return str(y)
+
+    def decode_output(self, data: str) -> Tree:
+        return Tree.parse(data)
+
+    def cost(self, x: Any) -> float:
+        return float(len(x)) ** 3
+
+    def carry(self, w: np.ndarray, earlier: Task) -> np.ndarray:
+        """The earlier weights of rules that this grammar has too, zeros for the others."""
+        if not isinstance(earlier, ParseTask):
+            raise ConfigError(f"start: the earlier model is for {type(earlier).__name__}")
+        new = np.zeros(self.dim)
+        for rule, number in self._rule_number.items():
+            old = earlier._rule_number.get(rule)
+            if old is not None:
+                new[number] = w[old]
+        return new
+
+
+def _count(uses: defaultdict[str, float], sentence: Any, tree: Any, weight: float) -> None:
+    if not isinstance(tree, Tree):
+        raise DataError(f"the output is {tree!r}, expected a Tree")
+    check_leaves(sentence, tree)
+    for rule, n in rules_of(tree).items():
+        uses[rule] += weight * n
+    for chain in chains_of(tree):
+        uses[chain] += weight

@@ -1,0 +1,242 @@
+"""The oracle of parse trees: CKY over a packed shard, many sentences in one compiled call."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from distsvm.data.features import frozen
+from distsvm.data.ragged import Ragged, RaggedSlots, offsets
+from distsvm.data.shard import Shard
+from distsvm.data.trees import Tree
+from distsvm.errors import DataError
+from distsvm.kernels import cky, cky_rows
+from distsvm.kernels.cky_tables import Weights
+from distsvm.messages import Planes
+from distsvm.tasks.oracle import Oracle, Separation
+from distsvm.tasks.parse_rows import TreeRows, as_sentence, decode, encode, row_length
+
+if TYPE_CHECKING:
+    from distsvm.tasks.parse import ParseTask
+
+log = logging.getLogger(__name__)
+
+KINDS = {"zero-one": cky_rows.ZERO_ONE, "brackets": cky_rows.BRACKETS, "f1": cky_rows.F1}
+PIECE = 64
+
+
+class ParseView(NamedTuple):
+    """w in the grammar's terms, and ⟨w, Ψ(x, y)⟩ of every sentence's true tree."""
+
+    weights: Weights
+    true_scores: np.ndarray
+
+
+class ParseOracle(Oracle):
+    """Sentences and true trees as rows of numbers; outputs are TreeRows."""
+
+    piece = PIECE
+
+    def __init__(self, task: ParseTask, shard: Shard, rescaling: str) -> None:
+        self.task, self.first, self.source = task, shard.first, shard.source
+        self.grammar = task.grammar
+        self.tables = self.grammar.tables
+        self.slack = rescaling == "slack"
+        self.kind, self.scale = KINDS[task.losses], float(task.loss_scale)
+        self.n, self.weight = shard.n, shard.weight
+        self.sentences = [self._named(i, as_sentence, x) for i, x in enumerate(shard.x)]  # type: ignore[arg-type]
+        numbers = self.grammar.tag_number
+        self.tags = _frozen(
+            Ragged.of([[numbers.get(tag, -1) for _, tag in s] for s in self.sentences], np.int32)
+        )
+        self.truth = None
+        if shard.y is not None:
+            rows = [self._named(i, self._encoded, i, y) for i, y in enumerate(shard.y)]
+            self.truth = _frozen(Ragged.of(rows, np.int32))
+        limit = task.memory_mb * 2**20
+        symbols, phrases = len(self.grammar.tags) + len(self.grammar.phrases), self.grammar.phrases
+        self.max_slots = int(limit / 2 / cky.slot_bytes(symbols, len(phrases)))
+        self.max_items = int(limit / 2 / cky.ITEM_BYTES)
+
+    def view(self, w: np.ndarray) -> ParseView:
+        grammar = self.grammar
+        chain, best, second = cky_rows.chain_weights(
+            frozen(w), *_arrays(grammar.chain_rules), self.tables.chain_pair,
+            self.tables.reach_top.size,
+        )  # fmt: skip
+        step = np.where(grammar.step_rule >= 0, w[np.maximum(grammar.step_rule, 0)], 0.0)
+        weights = Weights(frozen(step), frozen(chain), frozen(best), frozen(second))
+        scores = np.zeros(self.n) if self.truth is None else self._scores(weights, self.truth)
+        return ParseView(weights, scores)
+
+    def separate(self, view: ParseView, rows: np.ndarray) -> Separation:
+        truth = self._truth(rows)
+        output, found = self._search(view, rows, cky.SLACK if self.slack else cky.MARGIN)
+        loss = np.where(found, self.losses(rows, output), 0.0)
+        value = np.where(found, self.values(view, Planes(rows, output, loss)), -1.0)
+        # The truth where nothing is better, be it by rounding.
+        better = value > 0
+        values = np.where(np.repeat(better, output.lengths), output.values, truth.values)
+        planes = Planes(rows, TreeRows(values, output.starts, rows), np.where(better, loss, 0.0))
+        value = np.where(better, value, 0.0)
+        return Separation(planes, value, value, exact=True)
+
+    def values(self, view: ParseView, planes: Planes) -> np.ndarray:
+        margin = view.true_scores[planes.row] - self._scores(view.weights, planes.output)
+        return planes.loss * (1.0 - margin) if self.slack else planes.loss - margin
+
+    def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
+        coefficients = weights * planes.loss if self.slack else weights
+        rules = (*_arrays(self.grammar.chain_rules), self.grammar.step_rule)
+        truth = self._truth(planes.row)
+        cky_rows.add_rules(*_arrays(truth), frozen(coefficients), *rules, out)
+        cky_rows.add_rules(*_arrays(planes.output), frozen(-coefficients), *rules, out)
+
+    def decode(self, view: ParseView, rows: np.ndarray) -> TreeRows:
+        output, found = self._search(view, rows, cky.PREDICT)
+        n_outside = int(np.count_nonzero(~found))
+        if n_outside:
+            log.warning(
+                "%d of %d sentences are outside the grammar (%s); their trees are flat",
+                n_outside, rows.size, self.source,
+            )  # fmt: skip
+        return output
+
+    def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
+        loss = np.empty(rows.size)
+        cky_rows.losses(
+            self.kind, self.scale, self.tables, *_arrays(self._truth(rows)), *_arrays(outputs), loss
+        )
+        return loss
+
+    def correct(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
+        """Whether the whole tree is right; F1 as it is trained on does not see chains of words."""
+        wrong = np.empty(rows.size)
+        truth = _arrays(self._truth(rows))
+        cky_rows.losses(cky_rows.ZERO_ONE, 1.0, self.tables, *truth, *_arrays(outputs), wrong)
+        return wrong == 0
+
+    def public(self, outputs: TreeRows) -> list[Tree]:
+        values, starts = outputs.values.tolist(), outputs.starts.tolist()
+        return [
+            decode(self.grammar, values[starts[i] : starts[i + 1]], self.sentences[sentence])
+            for i, sentence in enumerate(outputs.sentence.tolist())
+        ]
+
+    def slots(self, size: int) -> RaggedSlots:
+        return RaggedSlots(self._row_lengths(np.arange(self.n)), size, np.int32)
+
+    def keys(self, outputs: Ragged) -> np.ndarray:
+        return outputs.keys()
+
+    def pack(self, planes: Planes) -> dict[str, np.ndarray]:
+        rows = planes.output
+        return {
+            "row": planes.row, "loss": planes.loss, "values": rows.values, "starts": rows.starts,
+        }  # fmt: skip
+
+    def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
+        rows = Ragged(arrays["values"], arrays["starts"])
+        if not np.array_equal(rows.lengths, self._row_lengths(arrays["row"])):
+            raise ValueError("trees of other lengths than the sentences")
+        return Planes(arrays["row"], rows, arrays["loss"])
+
+    def fingerprint(self) -> str:
+        state = hashlib.blake2b(digest_size=16)
+        truth = () if self.truth is None else _arrays(self.truth)
+        for array in (*_arrays(self.tags), *truth, self.weight):
+            if array is not None:
+                state.update(f"{array.dtype.str}{array.shape}".encode())
+                state.update(np.ascontiguousarray(array).data)
+        return state.hexdigest()
+
+    def size(self, weights: np.ndarray) -> tuple[float, float | None]:
+        truth = self._all_truth()
+        unseen = np.flatnonzero(truth.values == cky_rows.UNSEEN)
+        if unseen.size:
+            row = int(np.searchsorted(truth.starts, unseen[0], side="right")) - 1
+            raise DataError(
+                f"example {self.first + row}: the tree has a rule or a unary chain that the "
+                "grammar of the task does not have"
+            )
+        norms = np.empty(self.n)
+        rules = (*_arrays(self.grammar.chain_rules), self.grammar.step_rule)
+        cky_rows.square_norms(*_arrays(truth), *rules, self.task.dim, norms)
+        return float(weights @ norms), None
+
+    @property
+    def n_bytes(self) -> int:
+        return self.tags.nbytes + (0 if self.truth is None else self.truth.nbytes)
+
+    # --- within ----------------------------------------------------------------------------
+
+    def _search(self, view: ParseView, rows: np.ndarray, mode: int) -> tuple[TreeRows, np.ndarray]:
+        tags = self.tags[rows]
+        if mode == cky.PREDICT:
+            truth = Ragged(np.zeros(0, np.int32), np.zeros(rows.size + 1, np.int64))
+        else:
+            truth = self._truth(rows)
+        starts = offsets(self._row_lengths(rows))
+        out, found = np.empty(starts[-1], np.int32), np.empty(rows.size, dtype=bool)
+        code, place = cky.search(
+            self.tables, view.weights, *_arrays(tags), *_arrays(truth), self.kind, self.scale,
+            mode, self.max_slots, self.max_items, out, frozen(starts), found,
+        )  # fmt: skip
+        if code != cky.FINE:
+            n_words = int(tags.lengths[place])
+            raise DataError(
+                f"example {self.first + rows[place]}: a sentence of {n_words:,} words takes more "
+                f"memory than {self.task.memory_mb:g} MB; leave out long sentences (max_length) "
+                "or raise memory_mb"
+            )
+        return TreeRows(out, starts, rows), found
+
+    def _scores(self, weights: Weights, rows: Ragged) -> np.ndarray:
+        scores = np.empty(len(rows))
+        cky_rows.scores(*_arrays(rows), weights.chain, weights.step, scores)
+        return scores
+
+    def _row_lengths(self, rows: np.ndarray) -> np.ndarray:
+        return row_length(self.tags.lengths[rows])
+
+    def _all_truth(self) -> Ragged:
+        if self.truth is None:
+            raise DataError("the examples have no trees")
+        return self.truth
+
+    def _truth(self, rows: np.ndarray) -> Ragged:
+        return self._all_truth()[rows]
+
+    def _encoded(self, i: int, tree: Any) -> list[int]:
+        if not isinstance(tree, Tree):
+            raise DataError(f"the output is {tree!r}, expected a Tree")
+        check_leaves(self.sentences[i], tree)
+        return encode(self.grammar, tree)
+
+    def _named(self, i: int, function: Any, *args: Any) -> Any:
+        try:
+            return function(*args)
+        except DataError as error:
+            raise DataError(f"example {self.first + i}: {error}") from error
+
+
+def check_leaves(sentence: tuple[tuple[str, str], ...], tree: Tree) -> None:
+    """Refuse a tree whose words or tags are not the sentence's."""
+    leaves = tree.sentence()
+    if len(leaves) != len(sentence):
+        raise DataError(f"the tree has {len(leaves)} words, the sentence {len(sentence)}")
+    for place, (leaf, given) in enumerate(zip(leaves, sentence, strict=True)):
+        # Of tags alone each is its own word.
+        if leaf[1] != given[1] or (leaf[0] != given[0] and given[0] != given[1]):
+            raise DataError(f"word {place} is {leaf} in the tree, {given} in the sentence")
+
+
+def _arrays(rows: Ragged) -> tuple[np.ndarray, np.ndarray]:
+    return frozen(rows.values), frozen(rows.starts)
+
+
+def _frozen(rows: Ragged) -> Ragged:
+    return Ragged(*_arrays(rows))

@@ -1,0 +1,103 @@
+"""Trees to rows of numbers and back; see kernels/cky_rows.py for what a row is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from distsvm.data.grammar import Grammar, constituents
+from distsvm.data.ragged import Ragged
+from distsvm.data.trees import TOP, Tree
+from distsvm.errors import DataError
+from distsvm.kernels.cky_rows import LEAF, NO_TREE, PREFIX, UNSEEN
+
+Sentence = tuple[tuple[str, str], ...]
+"""((word, tag), …)."""
+
+
+@dataclass(frozen=True, eq=False)
+class TreeRows(Ragged):
+    """Rows with the number of each one's sentence in its shard."""
+
+    sentence: np.ndarray
+
+    def __getitem__(self, which: np.ndarray) -> TreeRows:
+        rows = super().__getitem__(which)
+        return TreeRows(rows.values, rows.starts, self.sentence[which])
+
+
+def as_sentence(x: Any) -> Sentence:
+    """Words with tags as they are; of tags alone each is its own word."""
+    if isinstance(x, str) or not isinstance(x, Sequence | np.ndarray) or not len(x):
+        raise DataError(f"a sentence is {x!r}, expected a list of (word, tag), or of tags")
+    sentence = []
+    for item in x:
+        if isinstance(item, str):
+            sentence.append((str(item), str(item)))
+        elif isinstance(item, tuple | list) and len(item) == 2:
+            sentence.append((str(item[0]), str(item[1])))
+        else:
+            raise DataError(f"a sentence has the item {item!r}, expected (word, tag), or a tag")
+    return tuple(sentence)
+
+
+def row_length(n_words: Any) -> Any:
+    """Of a sentence of so many words, or of an array of them."""
+    return 2 * (2 * n_words - 1)
+
+
+def encode(grammar: Grammar, tree: Tree) -> list[int]:
+    """The tree as a row; UNSEEN stands for chains and steps that the grammar does not have."""
+    row: list[int] = []
+    for symbols, node in constituents(tree):
+        numbers = tuple(grammar.symbol(symbol) for symbol in symbols)
+        chain = grammar.chain_number.get(numbers, UNSEEN)  # type: ignore[arg-type]
+        if node.is_word:
+            row += [chain, LEAF]
+            continue
+        bottom = numbers[-1]
+        children = [grammar.symbol((child.label, child.is_word)) for child in node.children]
+        # The steps come from the last to the first, as parents come before children.
+        for i in range(len(children) - 1, 0, -1):
+            last = i == len(children) - 1
+            result = bottom if last else _prefix(grammar, children[: i + 1])
+            key = (_prefix(grammar, children[:i]), children[i], result)
+            step = grammar.step_number.get(key, UNSEEN)  # type: ignore[arg-type]
+            row += [chain if last else PREFIX, step]
+    return row
+
+
+def _prefix(grammar: Grammar, symbols: list[int | None]) -> int | None:
+    if len(symbols) == 1:
+        return symbols[0]
+    return grammar.prefix_number.get(tuple(symbols))  # type: ignore[arg-type]
+
+
+def decode(grammar: Grammar, row: Sequence[int], sentence: Sentence) -> Tree:
+    """The tree of a row; a flat one under TOP for a sentence without a tree."""
+    leaves = [Tree(tag, word=word) for word, tag in sentence]
+    if row[0] == NO_TREE:
+        return Tree(TOP, tuple(leaves))
+    # From the end, so that children are there before their parents ask for them.
+    stack: list[list[Tree]] = []
+    for place in range(len(row) - 2, -1, -2):
+        chain, step = row[place], row[place + 1]
+        children = [leaves.pop()] if step == LEAF else stack.pop() + stack.pop()
+        stack.append(children if chain == PREFIX else [_raised(grammar, chain, children)])
+    return stack[0][0]
+
+
+def _raised(grammar: Grammar, chain: int, children: list[Tree]) -> Tree:
+    """The chain's nodes above the children, TOP left out unless it is at the bottom."""
+    symbols = grammar.chains[chain]
+    node = children[0]
+    if symbols[-1] >= len(grammar.tags):
+        node = Tree(grammar.label(symbols[-1]), tuple(children))
+    for upper, _ in reversed(list(pairwise(symbols))):
+        if grammar.label(upper) != TOP:
+            node = Tree(grammar.label(upper), (node,))
+    return node
