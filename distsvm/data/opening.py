@@ -18,7 +18,16 @@ from distsvm.errors import ConfigError, DataError
 # The last four are the names of LIBSVM's collection.
 SVMLIGHT = {"", ".svm", ".svmlight", ".libsvm", ".txt", ".dat", ".t", ".tr", ".val", ".scale"}
 PARQUET = {".parquet", ".pq", ".arrow", ".feather"}
-FORMATS = {"svmlight": "svmlight", "libsvm": "svmlight", "parquet": "parquet", "arrow": "parquet"}
+SENTENCES = {".conll": "conll", ".conllu": "conllu", ".svmhmm": "svmhmm"}
+FORMATS = {
+    "svmlight": "svmlight",
+    "libsvm": "svmlight",
+    "parquet": "parquet",
+    "arrow": "parquet",
+    "conll": "conll",
+    "conllu": "conllu",
+    "svmhmm": "svmhmm",
+}
 
 ACCEPTED = (
     "a path, pattern, folder or list of paths; an array, data frame or SciPy sparse matrix with "
@@ -47,10 +56,11 @@ def open_data(
         Example weights; the name of a column for Parquet files.
     tables : bool, default True
         False where inputs are never rows of features: an array is then a sequence of inputs.
-    format : {"svmlight", "libsvm", "parquet", "arrow"}, optional
+    format : {"svmlight", "libsvm", "parquet", "arrow", "conll", "conllu", "svmhmm"}, optional
         What the files are, where their names do not say it.
     **options
-        For files, what their reader takes: see SvmlightData and ParquetData.
+        For files, what their reader takes: see SvmlightData, ParquetData, ConllData, ConlluData
+        and SvmHmmData.
 
     Notes
     -----
@@ -59,7 +69,8 @@ def open_data(
     1. An object with a method `specs` is a data set already, and is returned.
     2. A str or path, or (without outputs) a list or tuple of nothing else, names files. Names
        in .parquet, .pq, .arrow, .feather are Parquet or Arrow; those in .svm, .svmlight, .libsvm,
-       .txt, .dat, .t, .tr, .val, .scale or without an ending are svmlight, also with .gz.
+       .txt, .dat, .t, .tr, .val, .scale or without an ending are svmlight; those in .conll,
+       .conllu, .svmhmm are sentences of that format. All text may be packed (.gz).
     3. A NumPy array, SciPy sparse matrix or data frame of two dimensions is a table of features,
        one example a row, and outputs are its labels. So is a tuple (X, y) whose first item is one.
     4. A list, a tuple or an array of objects with outputs holds inputs of any kind, one each.
@@ -112,22 +123,35 @@ def _names_files(source: Any, outputs: Any) -> bool:
 def _open_files(source: Any, weight: Any, format: str | None, options: dict[str, Any]) -> Dataset:
     if format is not None and format not in FORMATS:
         raise ConfigError(f"format={format!r}: expected one of {', '.join(FORMATS)}")
-    reader: Any
-    if (FORMATS[format] if format else _format_of(find_files(source))) == "parquet":
-        from distsvm.data.readers.parquet import ParquetData as reader
-
+    kind = FORMATS[format] if format else _format_of(find_files(source))
+    reader = _reader(kind)
+    if kind == "parquet":
         if weight is not None and not isinstance(weight, str):
             raise ConfigError(f"weight is {_shown(weight)}, expected the name of a column")
         options = {**options, "weight": weight}
     else:
-        from distsvm.data.readers.svmlight import SvmlightData as reader
-
-        _refuse_extra("svmlight files", weight=weight)
+        _refuse_extra(f"{kind} files", weight=weight)
     known = [name for name in inspect.signature(reader).parameters if name != "paths"]
     unknown = [name for name in options if name not in known]
     if unknown:
         raise ConfigError(f"unknown option {unknown[0]!r}, expected one of {', '.join(known)}")
     return reader(source, **options)
+
+
+def _reader(kind: str) -> Any:
+    """The class that reads files of this kind; some need packages that others do not."""
+    reader: Any
+    if kind == "parquet":
+        from distsvm.data.readers.parquet import ParquetData as reader
+    elif kind == "conll":
+        from distsvm.data.readers.conll import ConllData as reader
+    elif kind == "conllu":
+        from distsvm.data.readers.conllu import ConlluData as reader
+    elif kind == "svmhmm":
+        from distsvm.data.readers.svmhmm import SvmHmmData as reader
+    else:
+        from distsvm.data.readers.svmlight import SvmlightData as reader
+    return reader
 
 
 def _format_of(files: Sequence[str]) -> str:
@@ -140,11 +164,14 @@ def _format_of(files: Sequence[str]) -> str:
             formats["parquet"] = file
         elif ending in SVMLIGHT:
             formats["svmlight"] = file
+        elif ending in SENTENCES:
+            formats[SENTENCES[ending]] = file
         else:
             raise DataError(
                 f"{file}: the name does not say what the file is; endings are known of svmlight "
-                f"({' '.join(sorted(SVMLIGHT - {''}))}, also with .gz) and Parquet "
-                f'({" ".join(sorted(PARQUET))}); otherwise give format="svmlight" or "parquet"'
+                f"({' '.join(sorted(SVMLIGHT - {''}))}), sentences ({' '.join(SENTENCES)}), both "
+                f"also with .gz, and Parquet ({' '.join(sorted(PARQUET))}); otherwise give "
+                f"format= and one of {', '.join(FORMATS)}"
             )
     if len(formats) > 1:
         raise DataError(f"files of two formats: {' and '.join(sorted(formats.values()))}")

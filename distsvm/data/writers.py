@@ -1,11 +1,11 @@
-"""Writing tables as files that the readers give back exactly."""
+"""Writing tables and sentences as files that the readers give back exactly."""
 
 from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -43,14 +43,35 @@ def write_svmlight(
         raise DataError(f"labels have dtype {labels.dtype}, expected numbers")
     if index_base not in (0, 1):
         raise ConfigError(f"index_base={index_base}: expected 0 or 1")
-    path = os.fspath(path)
-    with ExitStack() as stack:
-        out: Any = stack.enter_context(open(path, "wb"))
-        if is_gzip(path):
-            # Without the time of writing, so that equal data gives equal files.
-            out = stack.enter_context(gzip.GzipFile("", "wb", 6, out, mtime=0))
+    with _opened_for_writing(path) as out:
         for lines in _lines(rows, labels, index_base):
             out.write(lines.encode())
+
+
+def write_conll(
+    path: str | os.PathLike[str], sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]]
+) -> None:
+    """Write sentences as CoNLL columns, word and tag with a tab between them, blank lines between.
+
+    Parameters
+    ----------
+    path : path
+        Packed if the name ends in .gz.
+    sentences : pairs (words, tags)
+        Words alone are written where tags is None.
+    """
+    with _opened_for_writing(path) as out:
+        for i, (words, tags) in enumerate(sentences):
+            if tags is not None and len(tags) != len(words):
+                raise DataError(f"sentence {i}: {len(tags)} tags for {len(words)} words")
+            if not words:
+                raise DataError(f"sentence {i} has no words")
+            for text in (*words, *(tags or ())):
+                if len(text.encode().split()) != 1 or text.encode().split()[0] != text.encode():
+                    raise DataError(f"sentence {i}: {text!r} is empty or has blanks in it")
+            columns = [words] if tags is None else [words, tags]
+            rows = ["\t".join(row) + "\n" for row in zip(*columns, strict=True)]
+            out.write(("".join(rows) + "\n").encode())
 
 
 def write_parquet(
@@ -102,6 +123,18 @@ def write_parts(
         paths.append(os.path.join(folder, f"part-{i:05d}{SUFFIXES[format]}"))
         write(paths[-1], X[start:stop], y[start:stop])
     return paths
+
+
+@contextmanager
+def _opened_for_writing(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """The file, packed if its name ends in .gz."""
+    path = os.fspath(path)
+    with ExitStack() as stack:
+        out: Any = stack.enter_context(open(path, "wb"))
+        if is_gzip(path):
+            # Without the time of writing, so that equal data gives equal files.
+            out = stack.enter_context(gzip.GzipFile("", "wb", 6, out, mtime=0))
+        yield out
 
 
 def _lines(rows: Rows, labels: np.ndarray, index_base: int) -> Iterator[str]:

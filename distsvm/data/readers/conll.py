@@ -1,0 +1,144 @@
+"""CoNLL files: one token a line in columns, a blank line after each sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from distsvm.data.files import Paths, find_files
+from distsvm.data.ragged import Ragged
+from distsvm.data.readers.column_lines import ColumnReading, Columns
+from distsvm.data.readers.lines import Part, text_bytes
+from distsvm.data.readers.sentences import cut_sentences, described
+from distsvm.data.readers.token_rows import FIRST_CODE, Field, token_rows
+from distsvm.data.sequences import SequenceRows, TagRows
+from distsvm.data.shard import Shard
+from distsvm.data.templates import DEFAULT, Templates, as_templates
+from distsvm.errors import ConfigError, DataError
+
+MAX_HASH_BITS = 30
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnData:
+    """Sentences in files of columns: which files, what the columns mean, which features."""
+
+    paths: list[str]
+    columns: Columns
+    templates: Templates
+    hash_bits: int | None
+
+    @property
+    def n_bytes(self) -> int:
+        return text_bytes(self.paths)
+
+    def unlabelled(self) -> ColumnData:
+        """The same data without its tags, whether or not the lines have any."""
+        columns = replace(self.columns, tag=None)
+        return ColumnData(self.paths, columns, self.templates, self.hash_bits)
+
+    def specs(
+        self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
+    ) -> list[ColumnSpec]:
+        """How to load each of n_shards shards of about equal bytes, none of them empty.
+
+        By default 16, or as many as have 64 KiB of text each. Fewer (with a warning, if the number
+        was given) where there are too few sentences, or too few packed files.
+        """
+        runs = cut_sentences(self.paths, n_shards, self.columns)
+        return [ColumnSpec(run, self.columns, self.templates, self.hash_bits) for run in runs]
+
+
+class ConllData(ColumnData):
+    """Sentences in CoNLL files: a token a line, its columns between blanks or tabs.
+
+    Parameters
+    ----------
+    paths : path, glob pattern, folder, or a list of them
+        Files whose name ends in .gz are unpacked; each of them lies whole in one shard.
+    tag : int or None, default -1
+        The column of the tag: from 0, or from the end if it is negative. None: tags are not read.
+    word : int, default 0
+        The column of the word.
+    separator : str, optional
+        What stands between columns, such as "\\t"; any run of blanks and tabs by default.
+    templates : Templates or str, default DEFAULT
+        The features of a token; see distsvm.data.templates.
+    hash_bits : int, optional
+        Features are hashed to 2^hash_bits columns rather than kept in a dictionary.
+    comment : str, optional
+        Lines that begin with it are skipped. None by default: "#" is a token in many files.
+
+    Notes
+    -----
+    A blank line ends a sentence, and so does a line that begins with -DOCSTART-, which is no
+    token. Lines with too few columns, empty words or tags, bytes that are not UTF-8 and files
+    without sentences are refused with file and line.
+    """
+
+    def __init__(
+        self,
+        paths: Paths,
+        *,
+        tag: int | None = -1,
+        word: int = 0,
+        separator: str | None = None,
+        templates: Templates | str = DEFAULT,
+        hash_bits: int | None = None,
+        comment: str | None = None,
+    ) -> None:
+        for name, text in (("separator", separator), ("comment", comment)):
+            if text is not None and (not text or "\n" in text):
+                raise ConfigError(f"{name}={text!r}: expected characters of one line, or None")
+        columns = Columns(word, tag, _encoded(separator), _encoded(comment))
+        templates = as_templates(templates)
+        check_features(templates, word, tag, hash_bits)
+        super().__init__(find_files(paths), columns, templates, hash_bits)
+
+
+@dataclass(frozen=True)
+class ColumnSpec:
+    """The parts of files that make up one shard, and how they are read."""
+
+    parts: tuple[Part, ...]
+    columns: Columns
+    templates: Templates
+    hash_bits: int | None = None
+
+    def load(self) -> Shard:
+        others = self.templates.columns
+        reading = ColumnReading(self.columns, others)
+        for part in self.parts:
+            reading.read(part)
+        starts = np.concatenate([[0], np.cumsum(reading.lengths, dtype=np.int64)])
+        fields: dict[int | None, Field] = {None: reading.field(self.columns.word)}
+        fields.update((column, reading.field(column)) for column in others)
+        tokens, names = token_rows(self.templates, fields, starts, self.hash_bits)
+        y = None
+        if self.columns.tag is not None:
+            tags = reading.field(self.columns.tag)
+            if self.columns.numbered and tags.distinct == ["_"]:
+                raise DataError(f"{self.source}: column {self.columns.tag} has no tags, only _")
+            codes = Ragged(tags.codes - np.int32(FIRST_CODE), starts)
+            y = TagRows(codes, np.array(tags.distinct, dtype=object))
+        x = SequenceRows(tokens, starts, names)
+        return Shard(x, y, None, source=self.source)  # type: ignore[arg-type]
+
+    @property
+    def source(self) -> str:
+        return described(self.parts)
+
+
+def check_features(templates: Templates, word: int, tag: int | None, hash_bits: int | None) -> None:
+    """Refuse features that give the tag away, and numbers of columns out of range."""
+    if tag is not None and tag in (word, *templates.columns):
+        raise ConfigError(f"tag={tag}: the column is also read as a feature, expected another")
+    if hash_bits is not None and not 1 <= hash_bits <= MAX_HASH_BITS:
+        raise ConfigError(f"hash_bits={hash_bits}: expected 1 to {MAX_HASH_BITS}")
+
+
+def _encoded(text: str | None) -> bytes | None:
+    return None if text is None else text.encode()

@@ -1,0 +1,317 @@
+"""Feature templates: what a tagger sees of a token, written as a few lines of text.
+
+A set of templates is text with one template a line, or several with `;` between them; from `#`
+to the end of a line is a comment, blanks mean nothing::
+
+    set       = template { newline | ";"  template }
+    template  = "bias" | term { "&" term }
+    term      = attribute [ "[" range "]" ]
+    attribute = "word" | "lower" | "shape" [ "(" n ")" ]
+              | "prefix" "(" range ")" | "suffix" "(" range ")" | "column" "(" range ")"
+    range     = number | number ".." number
+
+`[-1]` means the token before, `[+1]` the one after, and no brackets the token itself. A range
+stands for as many templates, `prefix(1..3)[-1..+1]` for nine; a combination with ranges for all
+choices. A template that is named twice counts once. Attributes of a token:
+
+=============  ==============================================================  ===============
+`bias`         nothing: a feature of every token, alone in its template        bias
+`word`         the word as it is                                               word[-1]=Walking
+`lower`        the word in lower case                                          lower=walking
+`prefix(n)`    its first n letters; no feature if the word has fewer           prefix2=Wa
+`suffix(n)`    its last n letters; no feature if the word has fewer            suffix3[+1]=ing
+`shape`        upper case as X, lower as x, digits as d, all else as it is,    shape=Xxxxx
+               and of a run of equal signs the first 4
+`shape(n)`     the same with the first n of a run                              shape1=Xx
+`column(k)`    the field in column k of the file, from 0                       column3[-1]=DET
+=============  ==============================================================  ===============
+
+On the right is the name of the feature: term, `=`, value. A combination holds the values of its
+terms at once: `word[-1] & word` gives `word[-1]&word=the&cat` (a & or \\ within such a value gets
+a \\ before it), and no feature where one of its terms gives none. So different features have
+different names. Beyond the ends of a sentence the value is `<s>` before and `</s>` after it, as
+in `word[-1]=<s>`, whatever the distance; prefixes and suffixes give no feature there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby, product
+from typing import NoReturn, TypeAlias
+
+import numpy as np
+
+from distsvm.data.ragged import Ragged, offsets
+from distsvm.errors import ConfigError, DataError
+
+BEFORE, AFTER = "<s>", "</s>"
+LONGEST_RUN = 4  # of equal signs in `shape`
+LARGEST = 99  # length, distance or column
+
+NO_ARGUMENT, MAY_HAVE, MUST_HAVE = 0, 1, 2
+ATTRIBUTES = {
+    "bias": NO_ARGUMENT,
+    "word": NO_ARGUMENT,
+    "lower": NO_ARGUMENT,
+    "shape": MAY_HAVE,
+    "prefix": MUST_HAVE,
+    "suffix": MUST_HAVE,
+    "column": MUST_HAVE,
+}
+
+Tokens: TypeAlias = "Sequence[str] | Sequence[Sequence[str]]"
+
+
+@dataclass(frozen=True)
+class Term:
+    """One attribute of the token at one distance; `argument` is its length or column."""
+
+    attribute: str
+    argument: int | None = None
+    offset: int = 0
+
+    @property
+    def label(self) -> str:
+        argument = "" if self.argument is None else self.argument
+        return f"{self.attribute}{argument}" + (f"[{self.offset:+d}]" if self.offset else "")
+
+    @property
+    def column(self) -> int | None:
+        """The column that is read, None for the word's."""
+        return self.argument if self.attribute == "column" else None
+
+    @property
+    def is_affix(self) -> bool:
+        return self.attribute in ("prefix", "suffix")
+
+    def value(self, field: str) -> str | None:
+        """What the term says of a token whose word (or column) is this; None for no feature."""
+        if self.attribute == "lower":
+            return field.lower()
+        if self.attribute == "shape":
+            return shape(field, self.argument or LONGEST_RUN)
+        if self.is_affix:
+            n = self.argument or 0
+            if len(field) < n:
+                return None
+            return field[:n] if self.attribute == "prefix" else field[-n:]
+        return field
+
+
+BIAS = Term("bias")
+
+
+@dataclass(frozen=True)
+class Templates:
+    """Compiled templates: each a combination of one or more terms; see the module's text."""
+
+    combinations: tuple[tuple[Term, ...], ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Templates:
+        """The templates in this text; ConfigError with template and position where it is wrong."""
+        lines = (line.partition("#")[0] for line in text.splitlines())
+        given = [one.strip() for line in lines for one in line.split(";") if one.strip()]
+        if not given:
+            raise ConfigError("templates: the text has none, expected at least one")
+        found = [terms for one in given for terms in _Scanner(one).template()]
+        return cls(tuple(dict.fromkeys(found)))
+
+    def __str__(self) -> str:
+        return "; ".join(
+            " & ".join(re.sub(r"^([a-z]+)(\d+)", r"\1(\2)", term.label) for term in terms)
+            for terms in self.combinations
+        )
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns that are read beside the word's."""
+        terms = [term for terms in self.combinations for term in terms]
+        return tuple(sorted({term.column for term in terms if term.column is not None}))
+
+    def features(self, sentence: Tokens, *, word: int = 0) -> list[list[str]]:
+        """The names of each token's features, in the order of the templates.
+
+        Parameters
+        ----------
+        sentence : list of words, or of tokens with all their columns
+        word : int
+            The column of the word, where tokens have columns.
+        """
+        tokens = [[token] if isinstance(token, str) else token for token in sentence]
+        needed = 1 + max(word, *self.columns) if self.columns else 1 + word
+        for i, token in enumerate(tokens):
+            if len(token) < needed:
+                raise DataError(f"token {i} has {len(token)} columns, expected {needed}")
+
+        def value(term: Term, place: int) -> str | None:
+            if not 0 <= place < len(tokens):
+                return None if term.is_affix else BEFORE if place < 0 else AFTER
+            return term.value(tokens[place][word if term.column is None else term.column])
+
+        rows: list[list[str]] = []
+        for t in range(len(tokens)):
+            rows.append([])
+            for terms in self.combinations:
+                values = [value(term, t + term.offset) for term in terms]
+                known = [one for one in values if one is not None]
+                if len(known) == len(terms):
+                    rows[-1].append(feature_name(terms, known))
+        return rows
+
+
+def feature_name(terms: Sequence[Term], values: Sequence[str]) -> str:
+    """The name of the feature that these terms have these values."""
+    if terms[0] == BIAS:
+        return BIAS.label
+    return label_of(terms) + (values[0] if len(terms) == 1 else "&".join(map(escaped, values)))
+
+
+def label_of(terms: Sequence[Term]) -> str:
+    """With what the names of a template's features begin."""
+    return "&".join(term.label for term in terms) + "="
+
+
+def escaped(value: str) -> str:
+    """The value as it stands in a combination."""
+    return value.replace("\\", "\\\\").replace("&", "\\&")
+
+
+def hashed_columns(names: Sequence[str], bits: int) -> np.ndarray:
+    """The features' columns in 0 … 2^bits − 1, the same on every machine.
+
+    The high bits of a 64-bit hash: the UTF-8 bytes as a polynomial in an odd constant, mixed as
+    MurmurHash3 does in the end.
+    """
+    encoded = [name.encode() for name in names]
+    lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
+    rows = Ragged(np.frombuffer(b"".join(encoded), np.uint8), offsets(lengths))
+    mixed = rows.keys().view(np.uint64)
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(factor)
+    return ((mixed ^ (mixed >> np.uint64(33))) >> np.uint64(64 - bits)).astype(np.int64)
+
+
+def shape(word: str, longest_run: int = LONGEST_RUN) -> str:
+    """`Wi-Fi6` as `Xx-Xxd`; at most longest_run of equal signs in a row are kept."""
+    signs = "".join(
+        "X" if c.isupper() else "x" if c.islower() else "d" if c.isdigit() else c for c in word
+    )
+    return "".join(c * min(longest_run, len(list(run))) for c, run in groupby(signs))
+
+
+class _Scanner:
+    """Reads one template from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._place = text, 0
+
+    def template(self) -> list[tuple[Term, ...]]:
+        choices = [self._terms()]
+        while self._found("&"):
+            choices.append(self._terms())
+        if self._place < len(self._text):
+            self._refuse("& or the end of the template")
+        combinations = list(product(*choices))
+        if len(choices) > 1 and any(BIAS in terms for terms in combinations):
+            self._place = self._text.index("bias")
+            self._refuse("bias alone in its template")
+        return combinations
+
+    def _terms(self) -> list[Term]:
+        begin = self._place
+        attribute = self._match(r"[a-z]+")
+        kind = ATTRIBUTES.get(attribute)
+        if kind is None:
+            self._place = begin
+            self._refuse(f"one of {', '.join(ATTRIBUTES)}")
+        arguments: Sequence[int | None] = [None]
+        if kind != NO_ARGUMENT and self._found("("):
+            arguments = self._range(0 if attribute == "column" else 1, "a number from {} to {}")
+            self._expect(")")
+        elif kind == MUST_HAVE:
+            self._refuse(f"( and a number or a range such as 1..3 after {attribute}")
+        offsets: Sequence[int] = [0]
+        if attribute != "bias" and self._found("["):
+            offsets = self._range(-LARGEST, "a distance from {} to {}")
+            self._expect("]")
+        return [Term(attribute, argument, offset) for argument in arguments for offset in offsets]
+
+    def _range(self, least: int, expected: str) -> range:
+        def number() -> int:
+            begin = self._place
+            digits = self._match(r"[+-]?\d+")
+            if not digits or not least <= int(digits) <= LARGEST:
+                self._place = begin
+                self._refuse(expected.format(least, LARGEST))
+            return int(digits)
+
+        low = high = number()
+        begin = self._place
+        if self._found(".."):
+            high = number()
+        if high < low:
+            self._place = begin
+            self._refuse(f"a range that ends at {low} or above")
+        return range(low, high + 1)
+
+    def _found(self, sign: str) -> bool:
+        return bool(self._match(re.escape(sign)))
+
+    def _expect(self, sign: str) -> None:
+        if not self._found(sign):
+            self._refuse(sign)
+
+    def _match(self, pattern: str) -> str:
+        found = re.compile(rf"({pattern})\s*").match(self._text, self._place)
+        self._place = found.end() if found else self._place
+        return found[1] if found else ""
+
+    def _refuse(self, expected: str) -> NoReturn:
+        rest = self._text[self._place :]
+        found = repr(rest[:20]) if rest else "its end"
+        raise ConfigError(
+            f"template {self._text!r}, position {self._place + 1}: found {found}, "
+            f"expected {expected}"
+        )
+
+
+POS_TEXT = """
+word[-1..+1]
+prefix(1..6)[-1..+1]
+suffix(1..6)[-1..+1]
+shape
+"""
+
+DEFAULT_TEXT = """
+word[-2..+2]
+word[-1] & word
+word & word[+1]
+lower
+prefix(1..4)
+suffix(1..4)
+suffix(2..3)[-1..+1]
+shape[-1..+1]
+shape(1)
+"""
+
+POS = Templates.parse(POS_TEXT)
+"""For parts of speech: 40 features of a token, of its word and those beside it."""
+
+DEFAULT = Templates.parse(DEFAULT_TEXT)
+"""For tags of any kind: words around, short affixes, shapes, and pairs of words."""
+
+NAMED = {"default": DEFAULT, "pos": POS}
+
+
+def as_templates(given: Templates | str) -> Templates:
+    """Templates as they are, by name ("default", "pos"), or parsed from text."""
+    if isinstance(given, Templates):
+        return given
+    if not isinstance(given, str):
+        raise ConfigError(
+            f"templates={given!r}: expected text, {' or '.join(map(repr, NAMED))}, or Templates"
+        )
+    return NAMED[given.strip()] if given.strip() in NAMED else Templates.parse(given)
