@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from distsvm.data.features import SparseRows
 from distsvm.data.ragged import Ragged
+from distsvm.errors import DataError
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,3 +50,69 @@ class TagRows:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+
+def pack_sequences(inputs: Iterable[Sequence[Any]], first: int = 0) -> SequenceRows:
+    """Sequences given as lists of tokens; `first` is the number of the first, for messages.
+
+    A token is a list of feature names, each of value 1 (a name given twice counts twice), or a
+    dict of names to values: a number, True or False, or a text, which becomes the feature
+    "name:text" of value 1, as python-crfsuite has it. Features of value 0 are left out.
+    """
+    number_of: dict[str, int] = {}
+    columns: list[int] = []
+    values: list[float] = []
+    entries, starts = [0], [0]
+    for example, tokens in enumerate(inputs, first):
+        if isinstance(tokens, (str, bytes)) or not isinstance(tokens, Iterable):
+            raise DataError(f"example {example}: {tokens!r} is no list of tokens")
+        for place, token in enumerate(tokens):
+            for name, value in _token_features(token, example, place):
+                columns.append(number_of.setdefault(name, len(number_of)))
+                values.append(value)
+            entries.append(len(columns))
+        starts.append(len(entries) - 1)
+    stored = np.array(values, dtype=np.float64)
+    if (stored == 1.0).all():  # as most are: an eighth of the memory
+        stored = stored.astype(np.int8)
+    rows = SparseRows(
+        stored, np.array(columns, dtype=np.int32), np.array(entries, np.int64), len(number_of)
+    )
+    return SequenceRows(rows, np.array(starts, np.int64), np.array(list(number_of), dtype=object))
+
+
+def pack_tags(outputs: Iterable[Sequence[str]], first: int = 0) -> TagRows:
+    """Tag sequences given as lists of str; `first` is the number of the first, for messages."""
+    number_of: dict[str, int] = {}
+    codes: list[int] = []
+    starts = [0]
+    for example, tags in enumerate(outputs, first):
+        if isinstance(tags, (str, bytes)) or not isinstance(tags, Iterable):
+            raise DataError(f"example {example}: {tags!r} is no list of tags")
+        for tag in tags:
+            if not isinstance(tag, str):
+                kind = type(tag).__name__
+                raise DataError(f"example {example}: the tag {tag!r} is of type {kind}, not str")
+            codes.append(number_of.setdefault(tag, len(number_of)))
+        starts.append(len(codes))
+    labels = Ragged(np.array(codes, dtype=np.int32), np.array(starts, dtype=np.int64))
+    return TagRows(labels, np.array(list(number_of), dtype=str))
+
+
+def _token_features(token: Any, example: int, place: int) -> Iterable[tuple[str, float]]:
+    """The features of one token; names that occur twice are added up."""
+    where = f"example {example}, token {place}"
+    if isinstance(token, (str, bytes)) or not isinstance(token, Iterable):
+        raise DataError(f"{where}: {token!r} is no dict or list of features")
+    totals: dict[str, float] = {}
+    for name in token:
+        value = token[name] if isinstance(token, dict) else 1.0
+        if not isinstance(name, str):
+            raise DataError(f"{where}: the feature name {name!r} is no str")
+        if isinstance(value, str):
+            name, value = f"{name}:{value}", 1.0
+        try:
+            totals[name] = totals.get(name, 0.0) + float(value)
+        except (TypeError, ValueError):
+            raise DataError(f"{where}: feature {name!r} is {value!r}, not a number") from None
+    return ((name, value) for name, value in totals.items() if value != 0.0)

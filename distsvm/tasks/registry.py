@@ -11,8 +11,15 @@ from distsvm.errors import ModelError
 from distsvm.tasks.base import Task
 from distsvm.tasks.classes import BinaryTask, MulticlassTask
 from distsvm.tasks.outputs import from_json, to_json
+from distsvm.tasks.parse import ParseTask
+from distsvm.tasks.sequence import SequenceTask
 
-TASKS: dict[str, type[Task]] = {"binary": BinaryTask, "multiclass": MulticlassTask}
+TASKS: dict[str, type[Task]] = {
+    "binary": BinaryTask,
+    "multiclass": MulticlassTask,
+    "sequence": SequenceTask,
+    "parse": ParseTask,
+}
 
 
 def describe(task: Task) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

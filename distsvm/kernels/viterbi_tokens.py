@@ -1,0 +1,66 @@
+"""Scores of tokens and sizes of sequences, from the tokens' sparse rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from distsvm.kernels.options import kernel
+
+
+@kernel
+def token_scores(values, columns, entries, tokens, V, out):
+    """out[i] = x @ V, x the sparse row tokens[i].
+
+    As sparse_products, but four entries at a time: rows of V are short here, and the time would go
+    into reading and writing the sum.
+    """
+    n = V.shape[1]
+    z = np.empty(n)
+    for i in range(tokens.size):
+        z[:] = 0.0
+        e, stop = entries[tokens[i]], entries[tokens[i] + 1]
+        while e + 4 <= stop:
+            x0, x1 = np.float64(values[e]), np.float64(values[e + 1])
+            x2, x3 = np.float64(values[e + 2]), np.float64(values[e + 3])
+            v0, v1, v2, v3 = V[columns[e]], V[columns[e + 1]], V[columns[e + 2]], V[columns[e + 3]]
+            for c in range(n):
+                z[c] += (x0 * v0[c] + x1 * v1[c]) + (x2 * v2[c] + x3 * v3[c])
+            e += 4
+        while e < stop:
+            x0, v0 = np.float64(values[e]), V[columns[e]]
+            for c in range(n):
+                z[c] += x0 * v0[c]
+            e += 1
+        for c in range(n):
+            out[i, c] = z[c]
+
+
+@kernel
+def square_norms(values, columns, entries, starts, truth, n_labels, out):
+    """out[m] = ‖the emissions' part of Ψ(x, y)‖²: equal features of one label are added first."""
+    most = 0
+    for m in range(out.size):
+        most = max(most, entries[starts[m + 1]] - entries[starts[m]])
+    size = 1
+    while size < 2 * most:
+        size *= 2
+    keys, sums = np.empty(size, np.int64), np.empty(size)
+    for m in range(out.size):
+        size = 1  # a table of the sequence's own size, so that short ones are fast
+        while size < 2 * (entries[starts[m + 1]] - entries[starts[m]]):
+            size *= 2
+        keys[:size] = -1
+        for t in range(starts[m], starts[m + 1]):
+            for e in range(entries[t], entries[t + 1]):
+                key = np.int64(columns[e]) * n_labels + truth[t]
+                place = (key * 0x9E3779B97F4A7C1 >> 20) & (size - 1)
+                while keys[place] != key and keys[place] >= 0:
+                    place = (place + 1) & (size - 1)
+                if keys[place] < 0:
+                    keys[place], sums[place] = key, 0.0
+                sums[place] += values[e]
+        total = 0.0
+        for place in range(size):
+            if keys[place] >= 0:
+                total += sums[place] * sums[place]
+        out[m] = total

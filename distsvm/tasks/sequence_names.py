@@ -1,0 +1,135 @@
+"""Many names in little memory: one array of bytes; found and merged by 64-bit keys, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from distsvm.data.ragged import Ragged, offsets, spread
+from distsvm.errors import DataError
+
+PIECE = 1 << 16  # names at a time, so that temporaries stay at a few MB
+
+
+@dataclass(frozen=True, eq=False)
+class Names:
+    """n names in UTF-8: name i is data[starts[i] : starts[i + 1]]."""
+
+    data: np.ndarray
+    starts: np.ndarray
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> Names:
+        return cls._of([str(name).encode("utf-8", "surrogatepass") for name in names])
+
+    @classmethod
+    def _of(cls, encoded: list[bytes]) -> Names:
+        lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
+        return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets(lengths))
+
+    def __len__(self) -> int:
+        return self.starts.size - 1
+
+    def __getitem__(self, which: np.ndarray) -> Names:
+        chosen = Ragged(self.data, self.starts)[which]
+        return Names(chosen.values, chosen.starts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Keys made by a worker save the driver time; the index is not worth its bytes.
+        return {name: value for name, value in vars(self).items() if name != "_index"}
+
+    def name(self, i: int) -> str:
+        return (
+            self.data[self.starts[i] : self.starts[i + 1]]
+            .tobytes()
+            .decode("utf-8", "surrogatepass")
+        )
+
+    def tolist(self) -> list[str]:
+        return [raw.decode("utf-8", "surrogatepass") for raw in self._raw()]
+
+    def _raw(self) -> list[bytes]:
+        data, starts = self.data.tobytes(), self.starts.tolist()
+        return [data[a:b] for a, b in pairwise(starts)]
+
+    def in_order(self) -> Names:
+        """The names sorted by their bytes, which is the order of their letters' numbers."""
+        return self._of(sorted(self._raw()))
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """An int64 for each name, the same everywhere."""
+        keys = np.empty(len(self), dtype=np.int64)
+        for a, b in _pieces(len(self)):
+            starts = self.starts[a : b + 1]
+            keys[a:b] = Ragged(self.data[starts[0] : starts[-1]], starts - starts[0]).keys()
+        return keys
+
+    @cached_property
+    def _index(self) -> tuple[np.ndarray, np.ndarray]:
+        order = np.argsort(self.keys, kind="stable")
+        return self.keys[order], order
+
+    def find(self, names: Names) -> np.ndarray:
+        """The place of each of these names among the own ones, which differ; −1 where it is not."""
+        keys, order = self._index
+        if not keys.size:
+            return np.full(len(names), -1)
+        place = np.minimum(np.searchsorted(keys, names.keys), keys.size - 1)
+        found = np.where(keys[place] == names.keys, order[place], -1)
+        here = np.flatnonzero(found >= 0)
+        found[here[~_equal(names, here, self, found[here])]] = -1
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class NameCounts:
+    """Different names, and how often each was seen."""
+
+    names: Names
+    counts: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def merged(parts: Sequence[NameCounts]) -> NameCounts:
+    """All different names of some parts, with the sums of their counts; in no order that counts."""
+    if len(parts) == 1:
+        return parts[0]
+    data = np.concatenate([np.zeros(0, np.uint8), *(part.names.data for part in parts)])
+    lengths = [np.diff(part.names.starts) for part in parts]
+    every = Names(data, offsets(np.concatenate([np.zeros(0, np.int64), *lengths])))
+    keys = np.concatenate([np.zeros(0, np.int64), *(part.names.keys for part in parts)])
+    counts = np.concatenate([np.zeros(0, np.int64), *(part.counts for part in parts)])
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    other = np.flatnonzero(first[group] != np.arange(keys.size))
+    same = _equal(every, other, every, first[group[other]])
+    if not same.all():  # about one chance in 10⁸ for a million names
+        i = int(other[~same][0])
+        a, b = every.name(i), every.name(int(first[group[i]]))
+        raise DataError(f"the features {a!r} and {b!r} have the same key; rename one of them")
+    sums = np.bincount(group, counts, first.size).astype(np.int64)
+    return NameCounts(every[first], sums)
+
+
+def _equal(a: Names, i: np.ndarray, b: Names, j: np.ndarray) -> np.ndarray:
+    """Whether name i[n] of a is name j[n] of b, for each n."""
+    lengths = np.diff(a.starts)[i]
+    same = lengths == np.diff(b.starts)[j]
+    for start, stop in _pieces(i.size):
+        inside = np.arange(start, stop)[same[start:stop]]
+        n = lengths[inside]
+        differ = a.data[spread(a.starts[i[inside]], n)] != b.data[spread(b.starts[j[inside]], n)]
+        same[inside[np.repeat(np.arange(inside.size), n)[differ]]] = False
+    return same
+
+
+def _pieces(n: int) -> Iterator[tuple[int, int]]:
+    for start in range(0, n, PIECE):
+        yield start, min(start + PIECE, n)

@@ -1,0 +1,307 @@
+"""The oracle of sequence tagging: the best paths of many sequences, in compiled code."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from distsvm.data.features import frozen
+from distsvm.data.ragged import Ragged, RaggedSlots, offsets, spread
+from distsvm.data.shard import Shard
+from distsvm.errors import DataError
+from distsvm.kernels import rows as row_kernels
+from distsvm.kernels import viterbi, viterbi_counts, viterbi_many, viterbi_planes, viterbi_tokens
+from distsvm.messages import Planes
+from distsvm.tasks.oracle import Oracle, Separation
+from distsvm.tasks.sequence_packing import packed, tokens_of, truth_of
+
+if TYPE_CHECKING:
+    from distsvm.tasks.sequence import SequenceTask
+
+PIECE_BYTES = 4 << 20
+COUNT_BYTES = 1 << 30
+"""What the search by the number of wrong tags may take for one sequence."""
+
+
+class View(NamedTuple):
+    """w as the kernels take it: V is a view of it, the chain (kernels/viterbi.py) small."""
+
+    V: np.ndarray
+    chain: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+class SequenceOracle(Oracle):
+    """Searches the paths of many sequences in compiled code."""
+
+    def __init__(self, task: SequenceTask, shard: Shard, rescaling: str) -> None:
+        shard = packed(shard)
+        self.task, self.first, self.n = task, shard.first, shard.n
+        self.tokens, self.starts = tokens_of(shard.x, task, shard)  # type: ignore[arg-type]
+        self.truth = None if shard.y is None else truth_of(shard.y, task, shard)  # type: ignore[arg-type]
+        self.weight = shard.weight
+        self.lengths = np.diff(self.starts)
+        self.slack, self.hamming = rescaling == "slack", task.losses == "hamming"
+        self.n_labels = n_labels = task.tags().size
+        self.forbidden = task.forbidden()
+        self.codes = frozen(np.eye(n_labels))
+        self._scale: np.ndarray | None = None
+        # A piece's emission scores stay in the processor's cache.
+        mean = max(1.0, float(self.starts[-1]) / max(1, self.n))
+        self.piece = max(1, int(PIECE_BYTES / (8 * n_labels * mean)))
+        self._by_count = self.hamming and self.slack and self.truth is not None
+        if self._by_count:
+            self._check_memory()
+
+    def _check_memory(self) -> None:
+        n_states = self.n_labels**self.task.order
+        n_bytes = 8 * n_states * self.lengths * (self.lengths + 3) // 2
+        large = np.flatnonzero(n_bytes > COUNT_BYTES)
+        if large.size:
+            i = int(large[0])
+            raise DataError(
+                f"example {self.first + i} has {self.lengths[i]} tokens: slack rescaling of the "
+                f"Hamming loss would take {n_bytes[i] / 2**30:.1f} GB for it, the limit is "
+                f"{COUNT_BYTES / 2**30:.0f} GB; use margin rescaling or cut the sequence"
+            )
+
+    # --- scores ----------------------------------------------------------------------------
+
+    def view(self, w: np.ndarray) -> View:
+        parts, n = self.task.parts(w), self.n_labels
+        pairs, first, last = self.forbidden
+        start = np.where(first, -np.inf, parts.start)
+        end = np.where(last, -np.inf, parts.end)
+        steps = np.where(pairs, -np.inf, parts.transitions)
+        if self.task.order == 1:
+            table = opening = frozen(steps[None])
+        else:
+            table = frozen(steps[:, None, :] + parts.triples.transpose(1, 0, 2))
+            opening = frozen(np.broadcast_to((steps + parts.pairs)[:, None, :], (n, n, n)))
+        return View(frozen(parts.emissions), (table, opening, frozen(start), frozen(end)))
+
+    def emissions(self, view: View, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of all tags of these sequences' tokens, (n_tokens, L), and where each starts."""
+        lengths = self.lengths[rows]
+        which = frozen(spread(self.starts[rows], lengths))
+        out = np.empty((which.size, self.n_labels))
+        viterbi_tokens.token_scores(*self._sparse(), which, view.V, out)
+        return frozen(out), frozen(offsets(lengths))
+
+    def separate(self, view: View, rows: np.ndarray) -> Separation:
+        emissions, starts = self.emissions(view, rows)
+        truth = frozen(self._all_truth()[rows].values)
+        output = np.empty(truth.size, np.int16)
+        if not self.hamming:
+            output = self._best_but_truth(view, emissions, starts, truth)
+        elif self.slack:
+            losses = self.task.loss_scale * np.arange(self.lengths[rows].max(initial=0) + 1)
+            viterbi_counts.most_violated_by_count(
+                emissions, starts, truth, frozen(losses), True, *view.chain, output
+            )
+        else:
+            viterbi.best_paths(
+                emissions, starts, truth, self.task.loss_scale, *view.chain, output,
+                np.empty(rows.size),
+            )  # fmt: skip
+        found = Ragged(output, starts)
+        loss, value = self.losses(rows, found), np.empty(rows.size)
+        viterbi_planes.path_values(
+            emissions, starts, truth, output, loss, self.slack, *view.chain, value
+        )
+        return Separation(Planes(rows, found, loss), value, value, exact=True)
+
+    def _best_but_truth(
+        self, view: View, emissions: np.ndarray, starts: np.ndarray, truth: np.ndarray
+    ) -> np.ndarray:
+        """The best path that is not the truth; the truth where there is no other."""
+        paths, scores = _many(view, emissions, starts, 2)
+        m = starts.size - 1
+        best = paths[np.arange(0, 2 * m, 2)].values
+        right = _wrong(best, truth, starts) == 0
+        chosen = paths[np.arange(0, 2 * m, 2) + right].values
+        alone = right & (scores[:, 1] == -np.inf)
+        return np.where(np.repeat(alone, np.diff(starts)), truth, chosen)
+
+    def values(self, view: View, planes: Planes) -> np.ndarray:
+        values, truth = np.empty(len(planes)), self._all_truth()
+        viterbi_planes.plane_values(
+            *self._sparse(), self.starts, truth.values, frozen(planes.row),
+            frozen(planes.output.starts), frozen(planes.output.values), frozen(planes.loss),
+            self.slack, view.V, *view.chain, values,
+        )  # fmt: skip
+        return values
+
+    def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
+        coefficients = weights * planes.loss if self.slack else weights
+        lengths = self.lengths[planes.row]
+        tokens = spread(self.starts[planes.row], lengths)
+        truth, paths = self._all_truth(), planes.output
+        wrong = np.flatnonzero(truth.values[tokens] != paths.values)
+        tokens = tokens[wrong]
+        d, n = self.task.n_features, self.n_labels
+        row_kernels.sparse_sums(
+            *self._sparse(), frozen(tokens), self._ones(), frozen(truth.values[tokens]),
+            frozen(paths.values[wrong]), frozen(np.repeat(coefficients, lengths)[wrong]),
+            self.codes, True, out[: (d + 1) * n].reshape(d + 1, n),
+        )  # fmt: skip
+        self._accumulate_chain(planes, coefficients, out)
+
+    def _accumulate_chain(self, planes: Planes, coefficients: np.ndarray, out: np.ndarray) -> None:
+        n, parts = self.n_labels, self.task.parts(out)
+        second = self.task.order == 2
+        table = np.zeros((n, n, n)) if second else parts.transitions[None]
+        opening = np.zeros((n, n, n)) if second else table
+        viterbi_planes.chain_sums(
+            self.starts, self._all_truth().values, frozen(planes.row),
+            frozen(planes.output.starts), frozen(planes.output.values), frozen(coefficients),
+            table, opening, parts.start, parts.end,
+        )  # fmt: skip
+        if second:
+            parts.triples[:] += table.transpose(1, 0, 2)
+            parts.pairs[:] += opening[:, 0, :]
+            parts.transitions[:] += table.sum(axis=1) + opening[:, 0, :]
+
+    # --- predictions -----------------------------------------------------------------------
+
+    def decode(self, view: View, rows: np.ndarray) -> Ragged:
+        output = np.empty(int(self.lengths[rows].sum()), np.int16)
+        done = 0
+        for piece in self._pieces(rows):
+            emissions, starts = self.emissions(view, piece)
+            found, score = output[done : done + starts[-1]], np.empty(piece.size)
+            no_truth = frozen(np.zeros(found.size, np.int16))
+            viterbi.best_paths(emissions, starts, no_truth, 0.0, *view.chain, found, score)
+            self._check_possible(piece, score)
+            done += found.size
+        return Ragged(output, offsets(self.lengths[rows]))
+
+    def n_best(self, view: View, rows: np.ndarray, k: int) -> tuple[Ragged, Ragged]:
+        """The k best distinct outputs of each of these sequences, best first, and their scores.
+
+        Row i of the scores holds those of example i, fewer than k where it has fewer outputs; the
+        outputs of all examples follow one another, each example's as many as its scores.
+        """
+        outputs, scores = [], []
+        for piece in self._pieces(rows):
+            emissions, starts = self.emissions(view, piece)
+            paths, score = _many(view, emissions, starts, k)
+            self._check_possible(piece, score[:, 0])
+            kept = score > -np.inf
+            outputs.append(paths[np.flatnonzero(kept)])
+            scores.append(Ragged(score[kept], offsets(kept.sum(axis=1))))
+        return _joined(outputs, np.int16), _joined(scores, np.float64)
+
+    def _check_possible(self, rows: np.ndarray, score: np.ndarray) -> None:
+        none = rows[score == -np.inf]
+        if none.size:
+            raise DataError(
+                f"example {self.first + none[0]}: the constraints allow no tag sequence of "
+                f"{self.lengths[none[0]]} tokens"
+            )
+
+    def losses(self, rows: np.ndarray, outputs: Ragged) -> np.ndarray:
+        wrong = _wrong(outputs.values, self._all_truth()[rows].values, outputs.starts)
+        return self.task.loss_scale * (wrong if self.hamming else np.minimum(wrong, 1)).astype(
+            np.float64
+        )
+
+    def public(self, outputs: Ragged) -> list[list[str]]:
+        tags = self.task.tags()[outputs.values].tolist()
+        return [tags[a:b] for a, b in pairwise(outputs.starts.tolist())]
+
+    # --- planes, for caches and files ------------------------------------------------------
+
+    def slots(self, size: int) -> RaggedSlots:
+        return RaggedSlots(self.lengths, size, np.int16)
+
+    def keys(self, outputs: Ragged) -> np.ndarray:
+        return outputs.keys()
+
+    def pack(self, planes: Planes) -> dict[str, np.ndarray]:
+        return {"row": planes.row, "output": planes.output.values, "loss": planes.loss}
+
+    def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
+        row = arrays["row"]
+        return Planes(row, Ragged(arrays["output"], offsets(self.lengths[row])), arrays["loss"])
+
+    def fingerprint(self) -> str:
+        state = hashlib.blake2b(digest_size=16)
+        truth = None if self.truth is None else self.truth.values
+        for array in (*self.tokens.arrays(), self.starts, truth, self.weight):
+            if array is not None:
+                state.update(f"{array.dtype.str}{array.shape}".encode())
+                state.update(np.ascontiguousarray(array).data)
+        return state.hexdigest()
+
+    def size(self, weights: np.ndarray) -> tuple[float, float | None]:
+        """The radius is not known: it would take a search of its own."""
+        norms, tags = np.empty(self.n), self._all_truth().values
+        viterbi_tokens.square_norms(*self._sparse(), self.starts, tags, self.n_labels, norms)
+        norms += 2.0 * (self.lengths > 0)  # the first tag and the last
+        norms += self._step_counts(1)
+        if self.task.order == 2:
+            norms += (self.lengths > 1) + self._step_counts(2)  # the first two, and three in a row
+        return float(weights @ norms), None
+
+    def _step_counts(self, order: int) -> np.ndarray:
+        """Σ (how often `order` + 1 tags follow one another)², for each sequence."""
+        tags = self._all_truth().values.astype(np.int64)
+        owner = np.repeat(np.arange(self.n), self.lengths)
+        inside = np.flatnonzero(owner[order:] == owner[:-order])
+        code = owner[inside]
+        for k in range(order + 1):
+            code = code * self.n_labels + tags[inside + k]
+        code, counts = np.unique(code, return_counts=True)
+        squares = counts.astype(np.float64) ** 2
+        return np.bincount(code // self.n_labels ** (order + 1), squares, self.n)
+
+    @property
+    def n_bytes(self) -> int:
+        truth = 0 if self.truth is None else self.truth.values.nbytes
+        return self.tokens.nbytes + self.starts.nbytes + truth
+
+    # --- what the methods above share ------------------------------------------------------
+
+    def _pieces(self, rows: np.ndarray) -> Iterator[np.ndarray]:
+        for start in range(0, rows.size, self.piece):
+            yield rows[start : start + self.piece]
+
+    def _all_truth(self) -> Ragged:
+        if self.truth is None:
+            raise DataError("the examples have no tags")
+        return self.truth
+
+    def _sparse(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.tokens.values, self.tokens.columns, self.tokens.starts
+
+    def _ones(self) -> np.ndarray:
+        """The scale of every feature; 0 for the constant one, which these rows do not have."""
+        if self._scale is None:
+            self._scale = frozen(np.append(np.ones(self.task.n_features), 0.0))
+        return self._scale
+
+
+def _many(
+    view: View, emissions: np.ndarray, starts: np.ndarray, k: int
+) -> tuple[Ragged, np.ndarray]:
+    """The k best paths of each sequence, k rows each, and scores (m, k), −inf where none is."""
+    output = np.empty(k * emissions.shape[0], np.int16)
+    score = np.empty((starts.size - 1, k))
+    viterbi_many.many_best_paths(emissions, starts, *view.chain, k, output, score)
+    return Ragged(output, offsets(np.repeat(np.diff(starts), k))), score
+
+
+def _wrong(paths: np.ndarray, truth: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """How many labels of each sequence differ."""
+    total = offsets(paths != truth)
+    return total[starts[1:]] - total[starts[:-1]]
+
+
+def _joined(parts: list[Ragged], dtype: type) -> Ragged:
+    values = np.concatenate([np.zeros(0, dtype), *(part.values for part in parts)])
+    lengths = np.concatenate([np.zeros(0, np.int64), *(part.lengths for part in parts)])
+    return Ragged(values, offsets(lengths))

@@ -1,0 +1,132 @@
+"""A shard of sequences made ready for the oracle: global columns, tag codes, all checked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from distsvm.data.features import SparseRows, check_real, frozen
+from distsvm.data.ragged import Ragged
+from distsvm.data.sequences import SequenceRows, TagRows, pack_sequences, pack_tags
+from distsvm.data.shard import Shard
+from distsvm.errors import DataError
+
+if TYPE_CHECKING:
+    from distsvm.tasks.sequence import SequenceTask
+
+
+def packed(shard: Shard) -> Shard:
+    """The shard with its sequences as SequenceRows and TagRows, tags as many as tokens."""
+    x: Any = shard.x
+    y: Any = shard.y
+    if not isinstance(x, SequenceRows):
+        x = pack_sequences(x, shard.first)
+    if y is None:
+        return replace(shard, x=x)
+    if not isinstance(y, TagRows):
+        y = pack_tags(y, shard.first)
+    if len(y) != x.n_rows:
+        raise DataError(f"{shard.source}: {len(y)} tag sequences for {x.n_rows} sequences")
+    n_tokens, n_tags = np.diff(x.starts), y.codes.lengths
+    wrong = np.flatnonzero(n_tokens != n_tags)
+    if wrong.size:
+        i = int(wrong[0])
+        raise DataError(f"example {shard.first + i}: {n_tags[i]} tags for {n_tokens[i]} tokens")
+    return replace(shard, x=x, y=y)
+
+
+def tokens_of(x: SequenceRows, task: SequenceTask, shard: Shard) -> tuple[SparseRows, np.ndarray]:
+    """The tokens with the task's own columns, those it does not know left out; and the starts."""
+    starts = np.asarray(x.starts, dtype=np.int64)
+    rows = x.tokens.rows(int(starts[0]), int(starts[-1]))
+    values, columns, entries = rows.arrays()
+    starts = starts - starts[0]
+    check_real(values.dtype, shard.source)
+    _check_finite(x, values, columns, entries, starts, shard)
+    place = task.places(x)
+    columns = place[columns]
+    known = columns >= 0
+    entries = entries.astype(np.int64)
+    if not known.all():
+        kept = np.concatenate([[0], np.cumsum(known)])
+        values, columns, entries = values[known], columns[known], kept[entries]
+    columns = columns.astype(np.int32)
+    if task.hash_bits is not None and x.names is not None:
+        values, columns, entries = _added_up(values, columns, entries, task.n_features)
+    tokens = SparseRows(frozen(values), frozen(columns), frozen(entries), task.n_features)
+    return tokens, frozen(starts)
+
+
+def truth_of(y: TagRows, task: SequenceTask, shard: Shard) -> Ragged:
+    """The tags in the task's own numbers; unknown and forbidden ones are refused."""
+    starts = y.codes.starts - y.codes.starts[0]
+    own = y.codes.values[y.codes.starts[0] : y.codes.starts[-1]]
+    place = task.tag_places(y.names)
+    codes = place[own]
+    wrong = np.flatnonzero(codes < 0)
+    if wrong.size:
+        tag = str(y.names[own[wrong[0]]])
+        raise DataError(
+            f"example {_example(starts, wrong[0], shard)}: tag {tag!r} is not among the tags "
+            f"{task.shown_labels()}"
+        )
+    labels = task.tags().tolist()
+    before, first, last = task.forbidden()
+    some = starts[:-1][np.diff(starts) > 0]
+    ends = starts[1:][np.diff(starts) > 0] - 1
+    broken = np.zeros(codes.size, dtype=bool)
+    broken[1:] = before[codes[:-1], codes[1:]]
+    broken[some] = first[codes[some]]
+    if broken.any():
+        t = int(np.argmax(broken))
+        at_start = t in some
+        after = "the start" if at_start else repr(labels[codes[t - 1]])
+        raise DataError(
+            f"example {_example(starts, t, shard)}: tag {labels[codes[t]]!r} after {after} "
+            "is not allowed"
+        )
+    if last[codes[ends]].any():
+        t = int(ends[np.argmax(last[codes[ends]])])
+        raise DataError(
+            f"example {_example(starts, t, shard)}: tag {labels[codes[t]]!r} at the end "
+            "is not allowed"
+        )
+    return Ragged(frozen(codes.astype(np.int16)), frozen(starts))
+
+
+def _example(starts: np.ndarray, token: int, shard: Shard) -> int:
+    return shard.first + int(np.searchsorted(starts, token, side="right")) - 1
+
+
+def _check_finite(
+    x: SequenceRows,
+    values: np.ndarray,
+    columns: np.ndarray,
+    entries: np.ndarray,
+    starts: np.ndarray,
+    shard: Shard,
+) -> None:
+    if values.dtype.kind != "f":
+        return
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        e = int(bad[0])
+        token = int(np.searchsorted(entries, e, side="right")) - 1
+        name = columns[e] if x.names is None else repr(str(x.names[columns[e]]))
+        raise DataError(
+            f"{shard.source}: feature {name} of example {_example(starts, token, shard)} is "
+            f"{values[e]}, expected a finite number"
+        )
+
+
+def _added_up(
+    values: np.ndarray, columns: np.ndarray, entries: np.ndarray, n_columns: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows in which names that were hashed to one column are one entry."""
+    shape = (entries.size - 1, n_columns)
+    matrix = sparse.csr_matrix((values.astype(np.float64), columns, entries), shape=shape)
+    matrix.sum_duplicates()
+    return matrix.data, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int64)

@@ -1,0 +1,60 @@
+"""Hard constraints: which tag may not follow which, in training and in prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from distsvm.errors import ConfigError
+
+
+def forbidden_pairs(rules: Any, labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What the rules forbid: pairs of tags (L, L), first tags (L,) and last tags (L,).
+
+    Parameters
+    ----------
+    rules : None, "bio" or a list of pairs (tag, tag)
+        "bio": I-X only after B-X or I-X of the same X, so never first; I alone is X = "". In a
+        pair (before, after), None stands for the start or the end. A tag that the data does not
+        have is no mistake: the pair then never comes up.
+    labels : sequence of str
+    """
+    n = len(labels)
+    pairs, first, last = np.zeros((n, n), bool), np.zeros(n, bool), np.zeros(n, bool)
+    if rules is None:
+        return pairs, first, last
+    place = {label: i for i, label in enumerate(labels)}
+    if isinstance(rules, str):
+        if rules != "bio":
+            raise ConfigError(f"allowed={rules!r}: expected None, 'bio' or a list of pairs of tags")
+        for label, i in place.items():
+            if label == "I" or label.startswith("I-"):
+                pairs[:, i] = first[i] = True
+                for opener in (label, "B" + label[1:]):
+                    if opener in place:
+                        pairs[place[opener], i] = False
+        return pairs, first, last
+    for before, after in _checked(rules):
+        if before is None and after in place:
+            first[place[after]] = True
+        elif after is None and before in place:
+            last[place[before]] = True
+        elif before in place and after in place:
+            pairs[place[before], place[after]] = True
+    return pairs, first, last
+
+
+def _checked(rules: Any) -> list[tuple[str | None, str | None]]:
+    try:
+        found = [(before, after) for before, after in rules]
+    except (TypeError, ValueError):
+        raise ConfigError(
+            f"allowed={rules!r}: expected None, 'bio' or a list of pairs (tag, tag) that are "
+            "forbidden"
+        ) from None
+    for pair in found:
+        if not all(tag is None or isinstance(tag, str) for tag in pair) or pair == (None, None):
+            raise ConfigError(f"allowed: {pair!r} is no pair of tags")
+    return found
