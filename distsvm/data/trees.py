@@ -76,7 +76,7 @@ class Tree:
         found: list[tuple[str, int, int]] = []
         starts: list[int] = []
         place = 0
-        for node, leaving in _walk(self):
+        for node, leaving in walk(self):
             if node.is_word:
                 place += 1
             elif leaving:
@@ -87,7 +87,7 @@ class Tree:
 
     def __str__(self) -> str:
         parts: list[str] = []
-        for node, leaving in _walk(self):
+        for node, leaving in walk(self):
             if node.is_word:
                 parts.append(f" ({node.label} {node.word})")
             else:
@@ -122,7 +122,7 @@ def strip(tree: Tree) -> Tree | None:
         return Tree(strip_function(node.label), kept) if kept else None
 
     above: list[list[Tree | None]] = [[]]
-    for node, leaving in _walk(tree):
+    for node, leaving in walk(tree):
         if node.is_word:
             above[-1].append(rebuilt(node, []))
         elif leaving:
@@ -219,7 +219,7 @@ def _add_token(
         raise error(place, f"{token!r} is a second word in one bracket, expected one")
 
 
-def _walk(tree: Tree) -> Iterator[tuple[Tree, bool]]:
+def walk(tree: Tree) -> Iterator[tuple[Tree, bool]]:
     """Each phrase when it is entered (False) and when it is left (True); each word once."""
     stack: list[tuple[Tree, bool]] = [(tree, False)]
     while stack:

@@ -57,7 +57,8 @@ def encode(grammar: Grammar, tree: Tree) -> list[int]:
         numbers = tuple(grammar.symbol(symbol) for symbol in symbols)
         chain = grammar.chain_number.get(numbers, UNSEEN)  # type: ignore[arg-type]
         if node.is_word:
-            row += [chain, LEAF]
+            # A bare tag is no constituent, also where the grammar does not know it.
+            row += [PREFIX if len(symbols) == 1 and chain == UNSEEN else chain, LEAF]
             continue
         bottom = numbers[-1]
         children = [grammar.symbol((child.label, child.is_word)) for child in node.children]

@@ -155,15 +155,18 @@ def _units(paths: Sequence[str], spacing: int) -> list[Part]:
 def _tree_starts(path: str, spacing: int) -> list[int]:
     """0, and places of brackets at a line's beginning outside of all trees, `spacing` apart."""
     starts = [0]
+    first: int | None = None  # bracket of the file; a part before it would have no trees
     offset, depth, before = 0, 0, ord("\n")
     with opened(path) as file:
         while block := file.read(1 << 20):
             text = np.frombuffer(block, dtype=np.uint8)
             opening = text == ord("(")
+            if first is None and opening.any():
+                first = offset + int(opening.argmax())
             depths = depth + np.cumsum(opening.astype(np.int64) - (text == ord(")")))
             line_begins = np.append(before, text[:-1]) == ord("\n")
             for place in (offset + np.flatnonzero(opening & line_begins & (depths == 1))).tolist():
-                if place - starts[-1] >= spacing:
+                if place - starts[-1] >= spacing and place != first:
                     starts.append(place)
             offset, depth, before = offset + text.size, int(depths[-1]), int(text[-1])
     return starts

@@ -1,0 +1,350 @@
+"""Parsing: the compiled oracle equals enumeration of all trees, for every loss and rescaling."""
+
+import logging
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from parse_enumeration import all_trees, loss
+
+from distsvm.data.grammar import Grammar, rules_of
+from distsvm.data.shard import Shard
+from distsvm.data.trees import TOP, Tree
+from distsvm.errors import ConfigError, DataError
+from distsvm.messages import Planes
+from distsvm.tasks.parse import ParseTask
+from distsvm.tasks.parse_rows import TreeRows
+from distsvm.testing import check_task
+from distsvm.vectors import to_dense
+
+CASES = [
+    ("zero-one", "margin"),
+    ("zero-one", "slack"),
+    ("brackets", "margin"),
+    ("f1", "margin"),
+    ("f1", "slack"),
+]
+
+
+@lru_cache(maxsize=400)
+def problem(seed):
+    """A random grammar, a sentence and all its trees; unary loops and long rules are frequent."""
+    rng = np.random.default_rng(seed)
+    tags, phrases = (
+        ["'a'", "'b'", "'c'"][: rng.integers(1, 4)],
+        ["X", "Y", "Z"][: rng.integers(1, 4)],
+    )
+    children = tags + phrases
+    rules = {f"{TOP} -> {phrase}" for phrase in phrases[: rng.integers(1, 3)]}
+    rules.add(f"X -> {rng.choice(tags)}")
+    for _ in range(rng.integers(3, 9)):
+        size = rng.choice([1, 2, 3, 4], p=[0.3, 0.4, 0.2, 0.1])
+        lhs = TOP if rng.random() < 0.1 else rng.choice(phrases)
+        rules.add(f"{lhs} -> {' '.join(rng.choice(children, size))}")
+    given = []
+    if "X -> X" in rules:
+        given.append("X => X => X")
+    elif "X -> Y" in rules and "Y -> X" in rules:
+        given.append("X => Y => X")
+    rules = tuple(sorted(map(str, rules)))
+    known = sorted({s[1:-1] for rule in rules for s in rule.split() if s[0] == "'"})
+    sentence = tuple(map(str, rng.choice(known, rng.integers(1, 6))))
+    max_chain = int(rng.integers(1, 4))
+    return rules, tuple(given), max_chain, sentence, all_trees(rules, given, max_chain, sentence)
+
+
+def weights(seed, dim, kind):
+    rng = np.random.default_rng(seed)
+    w = rng.integers(-2, 3, dim) / 2.0 if kind == "ties" else rng.standard_normal(dim)
+    w.flags.writeable = False
+    return w
+
+
+def score(task, w, tree):
+    return to_dense(task.joint_features(None, tree)) @ w
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(["ties", "normal"]))
+def test_best_tree_equals_enumeration(seed, kind):
+    rules, chains, max_chain, sentence, trees = problem(seed)
+    assume(len(trees) < 2000)
+    task = ParseTask(rules=rules, chains=chains, max_chain=max_chain)
+    w = weights(seed, task.dim, kind)
+    x = tuple((f"w{i}", tag) for i, tag in enumerate(sentence))
+    found = task.decode(w, x)
+    assert found == task.decode(w, x)
+    if not trees:
+        assert found == Tree(TOP, tuple(Tree(tag, word=word) for word, tag in x))
+        return
+    assert len(set(trees)) == len(trees)
+    assert found in set(trees)
+    assert np.isclose(score(task, w, found), max(score(task, w, tree) for tree in trees))
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(["ties", "normal"]), st.sampled_from(CASES))
+def test_most_violated_tree_equals_enumeration(seed, kind, case):
+    losses, rescaling = case
+    rules, chains, max_chain, sentence, trees = problem(seed)
+    assume(1 <= len(trees) < 1000)
+    scale = 3.0
+    task = ParseTask(losses, scale, rules=rules, chains=chains, max_chain=max_chain)
+    w = weights(seed, task.dim, kind)
+    truths = [trees[i] for i in np.random.default_rng(seed).integers(0, len(trees), 3)]
+    x = truths[0].sentence()
+    oracle = task.oracle(task.shard([x] * 3, truths), rescaling)
+    rows = np.array([2, 0, 1])
+    view = oracle.view(w)
+    answer = oracle.separate(view, rows)
+    outputs = oracle.public(answer.planes.output)
+    scores = np.array([score(task, w, tree) for tree in trees])
+    total = np.zeros(task.dim)
+    for i, row in enumerate(rows):
+        y = truths[row]
+        delta = scale * np.array([loss(losses, y, tree, len(sentence)) for tree in trees])
+        margin = score(task, w, y) - scores
+        values = delta * (1 - margin) if rescaling == "slack" else delta - margin
+        chosen = trees.index(outputs[i])
+        assert np.isclose(values.max(), answer.value[i], rtol=1e-9, atol=1e-9)
+        assert np.isclose(values[chosen], answer.value[i], rtol=1e-9, atol=1e-9)
+        assert np.isclose(answer.planes.loss[i], delta[chosen])
+        assert np.isclose(task.loss(y, outputs[i]), delta[chosen])
+        p = to_dense(task.joint_features(x, y)) - to_dense(task.joint_features(x, outputs[i]))
+        total += (i + 1) * (delta[chosen] * p if rescaling == "slack" else p)
+    out = np.zeros(task.dim)
+    oracle.accumulate(answer.planes, np.arange(1.0, 4.0), out)
+    np.testing.assert_allclose(out, total, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        oracle.values(view, answer.planes), answer.value, rtol=1e-9, atol=1e-9
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10**6))
+def test_weights_of_minus_infinity_are_impossible(seed):
+    rules, chains, max_chain, _, trees = problem(seed)
+    assume(1 <= len(trees) < 2000)
+    task = ParseTask(rules=rules, chains=chains, max_chain=max_chain)
+    w = np.random.default_rng(seed).integers(-2, 3, task.dim).astype(float)
+    banned = np.random.default_rng(seed + 1).choice(task.dim, 1 + task.dim // 4)
+    w[banned] = -np.inf
+    names = {task.grammar.rules[rule] for rule in banned}
+    possible = [tree for tree in trees if not names & rules_of(tree).keys()]
+    found = task.decode(w, trees[0].sentence())
+    if not possible:
+        assert found.label == TOP
+        assert found not in trees or found not in possible
+        return
+    finite = np.where(np.isinf(w), 0.0, w)
+    assert found in possible
+    assert np.isclose(
+        score(task, finite, found), max(score(task, finite, tree) for tree in possible)
+    )
+
+
+@pytest.mark.parametrize("losses", ["zero-one", "brackets", "f1"])
+def test_parse_task_passes_check_task(losses):
+    done = 0
+    for seed in range(40):
+        rules, chains, max_chain, _, trees = problem(seed)
+        if 3 <= len(trees) < 60:
+            done += 1
+            task = ParseTask(losses, rules=rules, chains=chains, max_chain=max_chain)
+            examples = [(tree.sentence(), tree) for tree in trees[:3]]
+            check_task(task, examples, outputs=lambda x, trees=trees: trees, n_points=3)
+    assert done >= 4
+
+
+def test_trees_come_back_exactly_from_rows():
+    for seed in range(200):
+        rules, chains, max_chain, _, trees = problem(seed)
+        if 1 <= len(trees) < 2000:
+            task = ParseTask(rules=rules, chains=chains, max_chain=max_chain)
+            oracle = task.oracle(task.shard([t.sentence() for t in trees], trees), "margin")
+            rows = np.arange(len(trees))
+            truth = oracle.truth
+            assert oracle.public(TreeRows(truth.values, truth.starts, rows)) == trees
+            assert not oracle.losses(rows, truth).any()
+            assert len(set(oracle.keys(truth).tolist())) == len(trees)
+
+
+def small_treebank():
+    hats = "(PP (P with) (NP (N hats)))"
+    return [
+        Tree.parse("(S (NP (D the) (N dog)) (VP (V sees) (NP (D a) (N cat))))"),
+        Tree.parse(f"(S (NP (N dogs)) (VP (V see) (NP (NP (D a) (N cat)) {hats})))"),
+        Tree.parse(f"(S (NP (N dogs)) (VP (V see) (NP (D a) (N cat)) {hats}))"),
+        Tree.parse("(NP (N rain))"),
+    ]
+
+
+def prepared(trees, weight=None, **options):
+    task = ParseTask(**options)
+    shard = Shard([tree.sentence() for tree in trees], trees, weight)
+    return task.prepare(task.scan(shard)), shard
+
+
+def test_the_grammar_does_not_depend_on_the_sharding():
+    trees = small_treebank()
+    whole, _ = prepared(trees)
+    task = ParseTask()
+    parts = [
+        task.scan(Shard([t.sentence() for t in part], part, None))
+        for part in (trees[2:], trees[:1], trees[1:2])
+    ]
+    joined = task.prepare(parts[0] + parts[1] + parts[2])
+    assert (joined.rules, joined.chains) == (whole.rules, whole.chains)
+    np.testing.assert_array_equal(joined.counts, whole.counts)
+    assert joined.grammar.chains == whole.grammar.chains
+
+
+def test_likelihood_weights_are_relative_frequencies():
+    task, _ = prepared(small_treebank(), weight=np.array([1.0, 1.0, 1.0, 2.0]))
+    p = dict(zip(task.grammar.rules, np.exp(task.likelihood_weights()), strict=True))
+    assert np.isclose(p["TOP -> S"], 3 / 5)
+    assert np.isclose(p["TOP -> NP"], 2 / 5)
+    assert np.isclose(p["VP -> 'V' NP"], 2 / 3)
+    lefts = {rule.split()[0] for rule in p}
+    for left in lefts:
+        assert np.isclose(sum(v for rule, v in p.items() if rule.split()[0] == left), 1.0)
+
+
+def test_sentences_outside_the_grammar_get_flat_trees_and_a_warning(caplog):
+    task, _ = prepared(small_treebank())
+    with caplog.at_level(logging.WARNING):
+        assert task.decode(np.zeros(task.dim), [("odd", "XX"), ("dog", "N")]) == Tree.parse(
+            "(TOP (XX odd) (N dog))"
+        )
+        assert task.decode(np.zeros(task.dim), ["D"]) == Tree.parse("(TOP (D D))")
+    assert "1 of 1 sentences are outside the grammar" in caplog.text
+
+
+@pytest.mark.parametrize("losses", ["zero-one", "brackets", "f1"])
+def test_true_trees_outside_the_grammar_are_evaluated_but_not_trained_on(losses):
+    task, _ = prepared(small_treebank(), losses=losses)
+    strange = Tree.parse("(S (XP (D the) (N dog)) (VP (V sees) (NP (D a) (N cat))))")
+    other = Tree.parse("(FRAG (N dog) (Q which))")
+    flat = Tree.parse("(S (D the) (N dog) (V sees) (D a) (N cat))")
+    trees = [strange, other, flat]
+    shard = Shard([tree.sentence() for tree in trees], trees, None, first=7)
+    oracle = task.oracle(shard, "margin")
+    rows = np.arange(3)
+    outputs = oracle.decode(oracle.view(task.likelihood_weights()), rows)
+    expected = {"zero-one": [1, 1, 1], "brackets": [2, 1, 3], "f1": [1 / 4, 1, 3 / 4]}[losses]
+    np.testing.assert_allclose(oracle.losses(rows, outputs), expected)
+    assert not oracle.correct(rows, outputs).any()
+    with pytest.raises(DataError, match="example 7: the tree has a rule"):
+        oracle.size(np.ones(3))
+
+
+def test_values_of_any_planes_in_any_order():
+    trees = small_treebank()
+    task, shard = prepared(trees, losses="brackets")
+    oracle = task.oracle(shard, "margin")
+    rng = np.random.default_rng(0)
+    w = rng.standard_normal(task.dim)
+    view, row = oracle.view(w), np.array([1, 2, 1, 2, 0])
+    output = oracle.truth[np.array([2, 1, 1, 2, 0])]
+    planes = Planes(row, output, oracle.losses(row, output))
+    values = oracle.values(view, planes)
+    for i, (a, b) in enumerate([(1, 2), (2, 1), (1, 1), (2, 2), (0, 0)]):
+        margin = score(task, w, trees[a]) - score(task, w, trees[b])
+        assert np.isclose(values[i], task.loss(trees[a], trees[b]) - margin)
+
+
+def test_slots_keep_and_checkpoints_give_back_planes():
+    trees = small_treebank()
+    task, shard = prepared(trees)
+    oracle = task.oracle(shard, "margin")
+    answer = oracle.separate(oracle.view(np.zeros(task.dim)), np.arange(4))
+    slots = oracle.slots(3)
+    slots[np.arange(4) * 3 + 1] = answer.planes.output
+    back = slots[np.array([10, 1])]
+    assert back.row(1).tolist() == answer.planes.output.row(0).tolist()
+    assert back.row(0).tolist() == answer.planes.output.row(3).tolist()
+    again = oracle.unpack(oracle.pack(answer.planes))
+    assert np.array_equal(again.output.values, answer.planes.output.values)
+    with pytest.raises(ValueError, match="lengths"):
+        oracle.unpack(oracle.pack(Planes(np.array([0]), oracle.truth[np.array([1])], np.ones(1))))
+
+
+def test_size_is_that_of_the_joint_features():
+    trees = small_treebank()
+    task, shard = prepared(trees)
+    square, _ = task.oracle(shard, "margin").size(np.arange(1.0, 5.0))
+    psi = [to_dense(task.joint_features(None, tree)) for tree in trees]
+    assert np.isclose(square, sum(c * p @ p for c, p in zip(range(1, 5), psi, strict=True)))
+
+
+def test_carry_keeps_the_weights_of_rules():
+    trees = small_treebank()
+    old, _ = prepared(trees[:2])
+    new, _ = prepared(trees)
+    w = np.random.default_rng(0).standard_normal(old.dim)
+    moved = new.carry(w, old)
+    for tree in trees[:2]:
+        assert np.isclose(score(new, moved, tree), score(old, w, tree))
+
+
+@pytest.mark.parametrize("losses", ["brackets", "f1", "zero-one"])
+def test_a_sentence_that_takes_too_much_memory_is_refused_by_name(losses):
+    tree = Tree("S", tuple(Tree("N", word="w") for _ in range(2000)))
+    task, _ = prepared([tree], losses=losses, memory_mb=100.0)
+    oracle = task.oracle(Shard([tree.sentence()], [tree], None, first=3), "margin")
+    view = oracle.view(np.zeros(task.dim))
+    for search in (oracle.decode, oracle.separate):
+        with pytest.raises(DataError, match="example 3: a sentence of 2,000 words takes more"):
+            search(view, np.zeros(1, np.int64))
+
+
+def test_deep_trees_need_no_recursion():
+    tree = Tree("S", (Tree("N", word="w"), Tree("N", word="w")))
+    for _ in range(3000):
+        tree = Tree("S", (tree, Tree("N", word="w")))
+    grammar = Grammar.learn([tree])
+    assert len(grammar.rules) == 3
+    task, shard = prepared([tree])
+    oracle = task.oracle(shard, "margin")
+    assert not oracle.losses(np.zeros(1, np.int64), oracle.truth).any()
+    assert Tree.parse(str(tree)) == tree
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"losses": "hamming"}, "hamming"),
+        ({"loss_scale": 0.0}, "loss_scale"),
+        ({"loss_scale": np.nan}, "loss_scale"),
+        ({"max_chain": 0}, "max_chain"),
+        ({"memory_mb": -1.0}, "memory_mb"),
+    ],
+)
+def test_bad_settings_are_refused_by_name(change, message):
+    with pytest.raises(ConfigError, match=message):
+        ParseTask(**change)
+
+
+def test_slack_rescaling_of_brackets_is_refused():
+    task, shard = prepared(small_treebank(), losses="brackets")
+    with pytest.raises(ConfigError, match="brackets loss has margin only"):
+        task.oracle(shard, "slack")
+
+
+def test_bad_examples_are_refused_by_number():
+    tree = Tree.parse("(S (N dogs) (V see))")
+    task = ParseTask()
+    for x, y, message in [
+        ([("dogs", "N")], tree, "example 5: the tree has 2 words, the sentence 1"),
+        ([("dogs", "N"), ("see", "X")], tree, "example 5: word 1"),
+        ([], tree, "example 5: a sentence is"),
+        ("NV", tree, "example 5: a sentence is"),
+        ([1, 2], tree, "example 5: a sentence has the item 1"),
+        (tree.sentence(), "(S (N dogs) (V see))", "example 5: the output is"),
+    ]:
+        with pytest.raises(DataError, match=message):
+            task.scan(Shard([x], [y], None, first=5))
+    with pytest.raises(DataError, match="no trees"):
+        task.prepare(task.scan(Shard([tree.sentence()], None, None)))
