@@ -53,6 +53,8 @@ class CvxpyQP:
         return (self.solver or "CLARABEL").upper()
 
     def solve(self, problem: QPProblem, warm_start: np.ndarray, tol: float) -> QPSolution:
+        if not problem.size:  # cvxpy has no variables of size 0
+            return QPSolution(np.empty(0), value=0.0, gap=0.0, n_iter=0)
         cp = _cvxpy()
         scale = problem.limit[problem.block]
         linear = scale * problem.b

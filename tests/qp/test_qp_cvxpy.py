@@ -9,6 +9,7 @@ import pytest
 from qp_problems import CANCELLING, STEADY, draw, exact_value_and_gap, gaussian, separable
 
 from distsvm.errors import ConfigError, QPError
+from distsvm.qp.base import QPProblem
 from distsvm.qp.cvxpy import CvxpyQP
 from distsvm.qp.native import NativeQP
 
@@ -42,6 +43,15 @@ def test_other_solvers_of_cvxpy_can_be_named(name):
     native = NativeQP().solve(qp, np.zeros(qp.size), 0.0)
     solution = CvxpyQP(name).solve(qp, np.zeros(qp.size), 0.0)
     assert solution.value == pytest.approx(native.value, rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", [CvxpyQP(), NativeQP()], ids=["cvxpy", "native"])
+def test_a_problem_without_cuts_has_the_empty_solution(solver):
+    nothing = np.empty(0)
+    qp = QPProblem(np.empty((0, 0)), nothing, np.empty(0, np.int64), np.ones(2))
+    solution = solver.solve(qp, nothing, 0.0)
+    assert solution.alpha.shape == (0,)
+    assert (solution.value, solution.gap) == (0.0, 0.0)
 
 
 def test_a_status_other_than_optimal_is_refused_by_name():
