@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -33,7 +34,8 @@ class ProcessesExecutor(RemoteExecutor):
     """Workers are freshly started processes, fed through pipes and shared memory.
 
     A script that uses it must guard what it does with ``if __name__ == "__main__":``, because
-    every worker imports the script's classes and functions from it.
+    every worker imports the script. What has no file, such as a notebook or a program on standard
+    input, needs no guard.
 
     Parameters
     ----------
@@ -143,7 +145,7 @@ class ProcessTransport(Transport):
         try:
             reply, block = wire.decode(head, buffers)
         except Exception as error:
-            text = f"a worker's answer cannot be read here: {type(error).__name__}: {error}"
+            text = f"a worker's answer cannot be read here: {wire.unread(error)}"
             return Reply(failure=Failure(None, TaskError(text), ""))
         if block is not None:
             self._blocks.keep(block)
@@ -156,7 +158,7 @@ def _spawn(worker: int) -> _Child:
     process = context.Process(
         target=serve, args=(theirs,), name=f"distsvm-worker-{worker}", daemon=True
     )
-    with _environment(_ONE_THREAD), _interrupts_held_back():
+    with _environment(_ONE_THREAD), _interrupts_held_back(), _main_without_file_hidden():
         process.start()
     theirs.close()  # so that the end of the process is the end of the pipe
     return _Child(process, ours)
@@ -210,6 +212,25 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+@contextmanager
+def _main_without_file_hidden() -> Iterator[None]:
+    """Processes started meanwhile do not import a main program that no file holds.
+
+    A program on standard input has "<stdin>" for its file. Its classes travel by value.
+    """
+    main = sys.modules["__main__"]
+    file, spec = getattr(main, "__file__", None), getattr(main, "__spec__", None)
+    if file is None or os.path.exists(file):
+        yield
+        return
+    del main.__file__
+    main.__spec__ = None
+    try:
+        yield
+    finally:
+        main.__file__, main.__spec__ = file, spec
 
 
 @contextmanager

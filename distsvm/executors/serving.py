@@ -39,7 +39,7 @@ def _answer(host: Host, attachments: Attachments, head: bytes, buffers: list[Any
         if isinstance(shared, Packed):
             shared, kept = attachments.open(shared)
     except Exception as error:
-        text = f"a worker cannot read what it was sent: {type(error).__name__}: {error}"
+        text = f"a worker cannot read what it was sent: {wire.unread(error)}"
         failure = Failure(None, ConfigError(text), traceback.format_exc())
         return wire.encode((Reply(failure=failure), None))
     reply = host.answer(verb, shared, own)

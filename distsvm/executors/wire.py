@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import pickle
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
+import cloudpickle  # type: ignore[import-untyped]
+
 from distsvm.errors import ConfigError
 from distsvm.executors.transport import LARGE
-
-try:
-    cloudpickle: Any = importlib.import_module("cloudpickle")  # optional, and without types
-except ImportError:
-    cloudpickle = None
 
 
 def send(conn: Connection, frames: Sequence[Any]) -> None:
@@ -57,12 +53,11 @@ def by_value(value: Any, **options: Any) -> bytes:
     those of a notebook. Plain pickle would only write down their names.
     """
     try:
-        return (cloudpickle or pickle).dumps(value, **options)
+        return cloudpickle.dumps(value, **options)
     except Exception as error:
-        advice = "" if cloudpickle else ", or install cloudpickle"
         raise ConfigError(
-            f"cannot be sent to a worker process ({type(error).__name__}: {error}): put the class "
-            f'or function in a module{advice}, or use executor="threads"'
+            f"cannot be sent to a worker process ({type(error).__name__}: {error}): "
+            'send what can be pickled, or use executor="threads"'
         ) from error
 
 
@@ -71,6 +66,15 @@ def by_name(value: Any, **options: Any) -> bytes:
     try:
         return pickle.dumps(value, **options)
     except Exception:
-        if cloudpickle is None:
-            raise
         return cloudpickle.dumps(value, **options)
+
+
+def unread(error: Exception) -> str:
+    """Why something could not be read, and what to do where the other side has not its class."""
+    text = f"{type(error).__name__}: {error}"
+    if isinstance(error, (AttributeError, ImportError)):
+        text += (
+            ". Where only the main program knows a name that was pickled, put the class or function "
+            'in a module that worker processes can import, or use executor="threads"'
+        )
+    return text

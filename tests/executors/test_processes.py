@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -50,9 +51,15 @@ def script(tmp_path) -> Callable[[str], subprocess.CompletedProcess]:
     return run
 
 
-def python(*arguments: str) -> subprocess.CompletedProcess:
+def python(*arguments: str, text: str | None = None) -> subprocess.CompletedProcess:
+    """Run Python with these arguments, and with this text on its standard input."""
     return subprocess.run(
-        [sys.executable, *arguments], env=ENVIRONMENT, capture_output=True, text=True, timeout=120
+        [sys.executable, *arguments],
+        input=text,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
 
 
@@ -94,12 +101,6 @@ with ProcessesExecutor(1) as executor:
     assert done.returncode == 0
 
 
-def test_classes_of_a_script_work_without_cloudpickle(script):
-    done = script(guarded("from distsvm.executors import wire\nwire.cloudpickle = None\n" + RUN))
-    assert done.stderr == ""
-    assert done.stdout == "[100000.0, 100000.0]\n"
-
-
 def test_a_driver_that_dies_of_an_error_leaves_nothing_behind(script):
     end = 'print(*executor._transport._blocks.linked)\nraise RuntimeError("the end")'
     done = script(guarded(RUN + end))
@@ -122,10 +123,39 @@ def test_classes_typed_in_by_hand_work():
     assert done.stdout == "[100000.0, 100000.0]\n"
 
 
-def test_without_cloudpickle_local_classes_are_refused_clearly(monkeypatch):
-    monkeypatch.setattr(wire, "cloudpickle", None)
-    with ProcessesExecutor(1) as executor, pytest.raises(ConfigError, match="install cloudpickle"):
-        executor.start([lambda: None])
+@pytest.mark.parametrize("arguments", [(), ("-",)], ids=["python", "python -"])
+def test_a_program_on_standard_input_works_without_a_guard(arguments):
+    after = "import __main__\nprint(__main__.__file__, __main__.__spec__)\n"
+    done = python(*arguments, text=PREAMBLE + RUN + after)
+    assert done.stderr == ""
+    assert done.stdout == "[100000.0, 100000.0]\n<stdin> None\n"
+
+
+def test_local_functions_travel_and_what_cannot_is_refused_clearly():
+    with ProcessesExecutor(1) as executor:
+        executor.start([lambda: "local"])
+        assert executor.run("upper") == ["LOCAL"]
+        with pytest.raises(ConfigError, match=r'cannot be sent .* use executor="threads"'):
+            executor.run("upper", threading.Lock())
+
+
+def test_a_class_that_only_the_main_program_has_is_told_what_to_do(script):
+    run = """
+import pickle
+class T:
+    pass
+blob = pickle.dumps(T())
+class ByName:
+    def __reduce__(self):
+        return pickle.loads, (blob,)
+with ProcessesExecutor(1) as executor:
+    executor.start([build])
+    executor.run("total", ByName())
+"""
+    last = script(guarded(run)).stderr.strip().splitlines()[-1]
+    assert last.startswith("distsvm.errors.ConfigError: a worker cannot read what it was sent")
+    assert "Can't get attribute 'T'" in last
+    assert "in a module that worker processes can import" in last
 
 
 class Interrupter:
