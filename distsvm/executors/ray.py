@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import os
+import socket
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,7 +37,8 @@ class RayExecutor(RemoteExecutor):
     address : of a running cluster, as for `ray.init`; RAY_ADDRESS counts too. A session that this
         process already has is used in any case
     resources_per_worker : what one actor needs, {"CPU": 1} unless given
-    placement_timeout_s : how long to wait for the next actor to be placed
+    placement_timeout_s : how long to wait for the cluster's address to answer, and then for the
+        next actor to be placed
     max_failures : how often a worker may be lost and built again before WorkerLost is raised
     """
 
@@ -156,6 +158,7 @@ class RayTransport(Transport):
             return
         quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
         if self._address is not None:
+            _check_reachable(self._address, self._placement_timeout_s)
             ray.init(address=self._address, **quiet)
         else:
             n_cpus = max(usable_cores(), int(-(-self.n_expected * self._needs.get("CPU", 0) // 1)))
@@ -183,6 +186,26 @@ class RayTransport(Transport):
             f"total and {_listed(free)} free now. Ask for less (n_workers, resources_per_worker), "
             "add nodes, free what other jobs hold, or wait longer (placement_timeout_s)"
         )
+
+
+def _check_reachable(address: str, timeout_s: float) -> None:
+    """Refuse HOST:PORT where nobody listens, for which Ray itself would wait for minutes.
+
+    Other addresses, such as "auto", are Ray's to judge.
+    """
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not (host and colon and port.isdecimal()) or "/" in host:
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout_s).close()
+    except (OSError, OverflowError, UnicodeError) as error:
+        reason = f"no answer within {timeout_s:g} s" if isinstance(error, TimeoutError) else error
+        raise PlacementError(
+            f"no Ray cluster can be reached at {address}: {reason}. Check that the cluster runs "
+            "(ray status on its head node), that the address is right (HOST:6379, or "
+            "ray://HOST:10001 for Ray Client, unless set otherwise), and that no firewall is in "
+            "between"
+        ) from error
 
 
 class HostActor:

@@ -74,7 +74,7 @@ def unread(error: Exception) -> str:
     text = f"{type(error).__name__}: {error}"
     if isinstance(error, (AttributeError, ImportError)):
         text += (
-            ". Where only the main program knows a name that was pickled, put the class or function "
-            'in a module that worker processes can import, or use executor="threads"'
+            ". Where only the main program knows a name that was pickled, put the class or "
+            'function in a module that worker processes can import, or use executor="threads"'
         )
     return text

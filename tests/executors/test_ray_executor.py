@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ from hosted import Hosted
 
 from distsvm.errors import ConfigError, PlacementError
 from distsvm.executors import make_executor
-from distsvm.executors.ray import RayExecutor, _options, _room
+from distsvm.executors.ray import RayExecutor, _check_reachable, _options, _room
 
 
 def python(*arguments: str) -> subprocess.CompletedProcess:
@@ -41,6 +42,46 @@ def test_what_cannot_be_placed_is_said_within_the_time_limit(ray_session):
     with RayExecutor(1, placement_timeout_s=30.0) as executor:  # nothing is in the way
         executor.start([partial(Hosted, 0)])
         assert executor.run("number") == [0]
+
+
+@pytest.fixture
+def closed_port() -> int:
+    """A port of this machine at which nobody listens."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+@pytest.mark.parametrize("n_workers", [None, 1])
+@pytest.mark.parametrize("prefix", ["", "ray://"])
+def test_an_address_where_nobody_listens_is_refused_at_once(
+    prefix, n_workers, closed_port, monkeypatch
+):
+    ray = pytest.importorskip("ray")
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", lambda *_, **__: pytest.fail("Ray was asked to wait"))
+    address = f"{prefix}127.0.0.1:{closed_port}"
+    with pytest.raises(PlacementError) as caught:
+        RayExecutor(n_workers, address=address).start([partial(Hosted, 0)])
+    message = str(caught.value)
+    assert message.startswith(f"no Ray cluster can be reached at {address}: ")
+    assert "refused" in message
+    assert "Check that the cluster runs" in message
+
+
+def test_an_address_that_does_not_answer_is_given_up_after_the_time_limit(monkeypatch):
+    def connect(place, timeout_s):
+        raise TimeoutError(f"{place} {timeout_s}")
+
+    monkeypatch.setattr(socket, "create_connection", connect)
+    with pytest.raises(PlacementError, match=r"head:6379: no answer within 2\.5 s\. Check"):
+        _check_reachable("head:6379", 2.5)
+
+
+@pytest.mark.parametrize("address", ["auto", "local", "ray://", "anyscale://a/b:1", "head"])
+def test_addresses_without_host_and_port_are_left_to_ray(address, monkeypatch):
+    monkeypatch.setattr(socket, "create_connection", lambda *_: pytest.fail("tried"))
+    _check_reachable(address, 1.0)
 
 
 @pytest.mark.ray
