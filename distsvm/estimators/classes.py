@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from distsvm.data import TableData
-from distsvm.errors import ConfigError, DataError
-from distsvm.estimators.prediction import bound, pieces
-from distsvm.estimators.training import TrainedEstimator
-from distsvm.estimators.validation import (
-    checked_examples,
-    checked_features,
-    checked_labels,
-    checked_weight,
-)
-from distsvm.tasks.class_oracle import ClassOracle
+from distsvm.errors import DataError
+from distsvm.estimators.linear import LinearClasses
+from distsvm.estimators.task_arguments import intercept_value
+from distsvm.estimators.validation import checked_examples, checked_labels, checked_weight
 from distsvm.tasks.classes import BinaryTask, ClassTask, MulticlassTask
 
 
-class ClassSVC(ClassifierMixin, TrainedEstimator):
+class ClassSVC(ClassifierMixin, LinearClasses):
     """What the classifiers have in common: all but the task."""
 
     task_class: ClassVar[type[ClassTask]]
@@ -93,8 +85,7 @@ class ClassSVC(ClassifierMixin, TrainedEstimator):
         classes, y = checked_labels(y)
         self._check_classes(classes)
         self._train(self._task(), TableData(X, y, checked_weight(sample_weight)))
-        self.classes_ = classes
-        self.coef_, self.intercept_ = self._linear_form()
+        self._keep_linear_form(classes)
         return self
 
     def _check_classes(self, classes: np.ndarray) -> None:
@@ -103,26 +94,13 @@ class ClassSVC(ClassifierMixin, TrainedEstimator):
             raise DataError(f"y has one class, {only!r}; at least two classes are needed")
 
     def _task(self) -> ClassTask:
-        scaling = self.intercept_scaling
-        if not (np.isreal(scaling) and np.isfinite(scaling) and scaling > 0):
-            raise ConfigError(f"intercept_scaling={scaling!r}: expected a number > 0")
         return self.task_class(
             losses=self.loss,
             loss_scale=self.loss_scale,
-            intercept_scaling=float(scaling) if self.fit_intercept else 0.0,
+            intercept_scaling=intercept_value(self.fit_intercept, self.intercept_scaling),
             scale=bool(self.scale),
             class_weight=self.class_weight,
         )
-
-    def _linear_form(self) -> tuple[np.ndarray, np.ndarray]:
-        """coef_ and intercept_ for features as they are given: any scaler is folded in."""
-        task: ClassTask = self.model_.task  # type: ignore[assignment]
-        V, bias = task.weights(self.model_.w)
-        if not task.unit:
-            V, bias = V @ task.codes.T, bias @ task.codes.T
-        if bias.size == 2:
-            V, bias = V[:, 1:] - V[:, :1], bias[1:] - bias[:1]
-        return np.ascontiguousarray(V.T), bias.copy()
 
     def decision_function(self, X: Any) -> np.ndarray:
         """X @ coef_.T + intercept_.
@@ -133,25 +111,11 @@ class ClassSVC(ClassifierMixin, TrainedEstimator):
             For two classes of shape (n,): the score of classes_[1] less that of classes_[0], so
             that a positive number means classes_[1].
         """
-        return np.concatenate(list(self._decisions(X)))
+        return self._decision(X)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest score, the first of them in a tie; in this process."""
-        chosen = [
-            (piece > 0).astype(np.intp) if piece.ndim == 1 else np.argmax(piece, axis=1)
-            for piece in self._decisions(X)
-        ]
-        return self.classes_[np.concatenate(chosen)]
-
-    def _decisions(self, X: Any) -> Iterator[np.ndarray]:
-        """The decision function of a few rows at a time."""
-        check_is_fitted(self)
-        oracle = bound(self.model_.task, TableData(checked_features(self, X)))
-        assert isinstance(oracle, ClassOracle)
-        view = oracle.view(self.model_.w)
-        for rows in pieces(oracle):
-            scores = oracle.scores(view, rows)
-            yield scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+        return self._predicted_classes(X)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

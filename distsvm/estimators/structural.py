@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from distsvm.data import PairData, TableData
 from distsvm.errors import ConfigError, DataError
+from distsvm.estimators.linear import LinearClasses
 from distsvm.estimators.prediction import bound, losses, predicted
-from distsvm.estimators.training import TrainedEstimator
+from distsvm.estimators.task_arguments import FIELDS, with_arguments
 from distsvm.estimators.validation import (
     checked_examples,
     checked_features,
@@ -23,7 +25,11 @@ from distsvm.tasks.base import Task
 from distsvm.tasks.classes import ClassTask
 
 
-class StructuralSVM(TrainedEstimator):
+def _has_classes(estimator: StructuralSVM) -> bool:
+    return isinstance(estimator.task, ClassTask)
+
+
+class StructuralSVM(LinearClasses):
     """A structural SVM for any task, trained to a certified gap.
 
     min_w ½‖w‖² + C·Σ c_i·H_i(w) / Σ c_i, with H_i(w) = max_ŷ Δ(y_i, ŷ) − ⟨w, Ψ(x_i, y_i) −
@@ -33,6 +39,11 @@ class StructuralSVM(TrainedEstimator):
     ----------
     task : Task
         Built in, or written in Python. It is not changed; what fit learns for it is in task_.
+    loss, loss_scale, fit_intercept, intercept_scaling, class_weight : default None
+        None leaves the task as it is. Others are put into a copy of it at fit, and mean what they
+        mean in MulticlassSVC: loss is the task's field `losses`, fit_intercept=False is
+        intercept_scaling 0. A task without such a field refuses them: a SequenceTask, say, has
+        only loss and loss_scale.
     C, C_per_example, eps, rel_gap, max_rounds, max_seconds, rescaling, solver, solver_options,
     cache_size, executor, n_workers, n_shards, random_state, verbose, run_dir :
         As in MulticlassSVC. The default of C has mean ‖Ψ(x_i, y_i)‖² below the line.
@@ -46,6 +57,9 @@ class StructuralSVM(TrainedEstimator):
     w_ : float64 array of shape (dim,)
     n_iter_, result_, model_ :
         As in MulticlassSVC.
+    classes_, coef_, intercept_, n_features_in_, feature_names_in_ :
+        As in MulticlassSVC, for tasks of classes only. classes_ are those of the task where it
+        was told some that the data has not.
     """
 
     def __init__(
@@ -56,6 +70,11 @@ class StructuralSVM(TrainedEstimator):
         C_per_example: float | None = None,
         eps: float | None = None,
         rel_gap: float | None = None,
+        loss: Any = None,
+        loss_scale: float | None = None,
+        fit_intercept: bool | None = None,
+        intercept_scaling: float | None = None,
+        class_weight: Any = None,
         max_rounds: int | None = None,
         max_seconds: float | None = None,
         rescaling: str = "margin",
@@ -74,6 +93,11 @@ class StructuralSVM(TrainedEstimator):
         self.C_per_example = C_per_example
         self.eps = eps
         self.rel_gap = rel_gap
+        self.loss = loss
+        self.loss_scale = loss_scale
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
         self.max_rounds = max_rounds
         self.max_seconds = max_seconds
         self.rescaling = rescaling
@@ -101,12 +125,15 @@ class StructuralSVM(TrainedEstimator):
             raise ConfigError(f"task={self.task!r}: expected a Task")
         if y is None:
             raise DataError("StructuralSVM requires y to be passed, but the target y is None")
+        task = with_arguments(self.task, **{name: getattr(self, name) for name in FIELDS})
         weight = checked_weight(sample_weight)
-        if isinstance(self.task, ClassTask):
+        if isinstance(task, ClassTask):
             X, y = checked_examples(self, X, y)
-            self._train(self.task, TableData(X, checked_labels(y)[1], weight))
+            classes, y = checked_labels(y)
+            self._train(task, TableData(X, y, weight))
+            self._keep_linear_form(classes)
         else:
-            self._train(self.task, PairData(one_by_one(X), one_by_one(y), weight))
+            self._train(task, PairData(one_by_one(X), one_by_one(y), weight))
         self.task_: Task = self.model_.task
         self.w_: np.ndarray = self.model_.w
         return self
@@ -117,7 +144,14 @@ class StructuralSVM(TrainedEstimator):
         model_.predict(X, executor=…) does the same in many processes or on a cluster.
         """
         check_is_fitted(self)
+        if isinstance(self.task_, ClassTask):
+            return self._predicted_classes(X)
         return predicted(bound(self.task_, self._data(X)), self.w_)
+
+    @available_if(_has_classes)
+    def decision_function(self, X: Any) -> np.ndarray:
+        """X @ coef_.T + intercept_, as in MulticlassSVC; only tasks of classes have it."""
+        return self._decision(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The (weighted) share of examples whose prediction is exactly right: its loss is 0."""

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from toy_tasks import ToyChain, all_planes, primal, toy_chains
 
-from distsvm import BinaryTask, MulticlassSVC, MulticlassTask, StructuralSVM, Task
+from distsvm import BinarySVC, BinaryTask, MulticlassSVC, MulticlassTask, StructuralSVM, Task
 from distsvm.errors import ConfigError, DataError, TaskError
+from distsvm.tasks.sequence import SequenceTask
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +119,123 @@ def test_tasks_of_classes_take_tables(form):
     assert fitted.n_features_in_ == 4
     with pytest.raises(DataError, match="'d' is not among the classes"):
         fitted.score(form(X), np.where(y == 0, "d", names))
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, 90)
+    return rng.normal(size=(90, 4)) + 1.5 * np.eye(4)[y], y
+
+
+PAIRS = [(MulticlassTask, MulticlassSVC), (BinaryTask, BinarySVC)]
+
+
+@pytest.mark.parametrize(("task", "peer"), PAIRS, ids=["multiclass", "binary"])
+@pytest.mark.parametrize("kind", [int, float, object])
+def test_tasks_of_classes_have_what_their_own_estimators_have(task, peer, kind, table):
+    X, y = table
+    if task is BinaryTask:
+        X, y = X[y < 2], y[y < 2]
+    y = np.array(["a", "b", "c"], dtype=object)[y] if kind is object else y.astype(kind)
+    fitted = StructuralSVM(task(scale=True), executor="serial").fit(X, y)
+    expected = peer(scale=True, executor="serial").fit(X, y)
+    assert fitted.n_features_in_ == expected.n_features_in_ == 4
+    for name in ("classes_", "coef_", "intercept_"):
+        found, wanted = getattr(fitted, name), getattr(expected, name)
+        np.testing.assert_array_equal(found, wanted)
+        assert found.dtype == wanted.dtype
+    np.testing.assert_array_equal(fitted.decision_function(X), expected.decision_function(X))
+    np.testing.assert_array_equal(fitted.predict(X), expected.predict(X))
+    assert fitted.predict(X).dtype == expected.predict(X).dtype
+
+
+def test_classes_that_only_the_task_knows_are_classes_too(table):
+    X, y = table
+    fitted = StructuralSVM(MulticlassTask(classes=np.arange(5)), executor="serial").fit(X, y)
+    np.testing.assert_array_equal(fitted.classes_, np.arange(5))
+    assert fitted.decision_function(X).shape == (90, 5)
+    assert fitted.coef_.shape == (5, 4)
+    np.testing.assert_array_equal(fitted.predict(X), fitted.decision_function(X).argmax(axis=1))
+
+
+def test_only_tasks_of_classes_have_a_decision_function(chains, table):
+    fitted = StructuralSVM(ToyChain(), executor="serial").fit(*chains)
+    for name in ("decision_function", "classes_", "coef_", "intercept_", "n_features_in_"):
+        assert not hasattr(fitted, name)
+    unfitted = StructuralSVM(MulticlassTask())
+    assert hasattr(unfitted, "decision_function")
+    with pytest.raises(NotFittedError):
+        unfitted.decision_function(table[0])
+
+
+COST = np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 1.0], [5.0, 1.0, 0.0]])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"loss": COST},
+        {"loss_scale": 3.0},
+        {"fit_intercept": False},
+        {"fit_intercept": False, "intercept_scaling": 2.0},
+        {"intercept_scaling": 5.0},
+        {"class_weight": "balanced"},
+        {"class_weight": {1: 9.0}},
+    ],
+    ids=str,
+)
+def test_arguments_of_the_task_mean_what_they_mean_for_classes(arguments, table):
+    X, y = table[0][8:], table[1][8:]
+    task = MulticlassTask()
+    common = {"executor": "serial", "C": 10.0}
+    plain = StructuralSVM(task, **common).fit(X, y)
+    fitted = StructuralSVM(task, **common, **arguments).fit(X, y)
+    expected = MulticlassSVC(**common, **arguments).fit(X, y)
+    np.testing.assert_array_equal(fitted.w_, expected.model_.w)
+    assert not np.array_equal(fitted.w_, plain.w_)
+    assert fitted.task is task
+    assert isinstance(task.losses, str)
+
+
+@pytest.mark.parametrize(("own", "value"), [(0.0, 1.0), (4.0, 4.0)])
+def test_an_intercept_that_is_asked_for_keeps_the_value_of_the_task(own, value, table):
+    task = MulticlassTask(intercept_scaling=own)
+    fitted = StructuralSVM(task, fit_intercept=True, executor="serial").fit(*table)
+    assert fitted.task_.intercept_scaling == value
+    assert StructuralSVM(task, executor="serial").fit(*table).task_.intercept_scaling == own
+
+
+def test_arguments_are_set_where_the_task_has_their_field():
+    X = [[["a"], ["b"]], [["b"], ["a"]]] * 5
+    y = [["A", "B"], ["B", "A"]] * 5
+    estimator = StructuralSVM(SequenceTask(), loss="zero-one", loss_scale=2.0, executor="serial")
+    task = estimator.fit(X, y).task_
+    assert (task.losses, task.loss_scale) == ("zero-one", 2.0)
+    for name, value in {"fit_intercept": True, "class_weight": "balanced"}.items():
+        with pytest.raises(ConfigError, match=rf"^{name}=.*SequenceTask has no field"):
+            clone(estimator).set_params(**{name: value}).fit(X, y)
+
+
+@pytest.mark.parametrize("task", [ToyChain(), OneByOne()], ids=lambda t: type(t).__name__)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("loss", "zero-one"),
+        ("loss_scale", 2.0),
+        ("fit_intercept", False),
+        ("intercept_scaling", 2.0),
+        ("class_weight", "balanced"),
+    ],
+)
+def test_arguments_that_the_task_has_no_field_for_are_refused(task, name, value, chains):
+    with pytest.raises(ConfigError, match=rf"^{name}=.*{type(task).__name__} has no field"):
+        StructuralSVM(task, executor="serial", **{name: value}).fit(*chains)
+
+
+def test_a_bad_intercept_scaling_is_refused(table):
+    with pytest.raises(ConfigError, match="intercept_scaling=0: expected a number > 0"):
+        StructuralSVM(MulticlassTask(), intercept_scaling=0, executor="serial").fit(*table)
 
 
 def test_clone_and_pickle(chains):
