@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import Field, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ def with_arguments(task: Task, **arguments: Any) -> Task:
     given = {name: value for name, value in arguments.items() if value is not None}
     if not given:
         return task
-    own_fields = fields(task) if is_dataclass(task) else ()
+    own_fields: tuple[Field, ...] = fields(task) if is_dataclass(task) else ()
     known = {f.name for f in own_fields if f.init}
     for name in given:
         if FIELDS[name] not in known:
