@@ -1,4 +1,4 @@
-"""Scores of tokens and sizes of sequences, from the tokens' sparse rows."""
+"""Scores, sums and sizes of sequences, from their tokens' sparse rows."""
 
 from __future__ import annotations
 
@@ -33,6 +33,30 @@ def token_scores(values, columns, entries, tokens, V, out):
             e += 1
         for c in range(n):
             out[i, c] = z[c]
+
+
+@kernel
+def token_sums(
+    values, columns, entries, starts, truth, rows, path_starts, paths, coefficients, out
+):
+    """The emissions' part of out += Σ coefficient·(Ψ(x, y) − Ψ(x, ŷ)), out of shape (d, L).
+
+    Plane p is the path paths[path_starts[p] : path_starts[p + 1]] of sequence rows[p]; only tokens
+    where it differs from the truth are touched. As sparse_sums, without its vector of d scales.
+    """
+    for p in range(rows.size):
+        k = coefficients[p]
+        if k == 0.0:
+            continue
+        first, place = starts[rows[p]], path_starts[p]
+        for t in range(path_starts[p + 1] - place):
+            y, label = truth[first + t], paths[place + t]
+            if y == label:
+                continue
+            for e in range(entries[first + t], entries[first + t + 1]):
+                x, target = k * values[e], out[columns[e]]
+                target[y] += x
+                target[label] -= x
 
 
 @kernel

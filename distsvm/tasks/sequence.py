@@ -222,28 +222,30 @@ class SequenceTask(Task):
         rows = pack_sequences([x])
         if len(codes) != rows.tokens.n_rows:
             raise DataError(f"{len(codes)} tags for {rows.tokens.n_rows} tokens")
-        where = self.parts(np.arange(self.dim))
         values, columns, entries = rows.tokens.arrays()
         own = self.places(rows)[columns]
         counts: dict[int, float] = {}
+        firsts = np.cumsum([0, *(int(np.prod(shape)) for shape in self._shapes)]).tolist()
 
-        def count(place: Any, value: float = 1.0) -> None:
-            counts[int(place)] = counts.get(int(place), 0.0) + value
+        def count(part: str, *index: int, value: float = 1.0) -> None:
+            number = Parts._fields.index(part)
+            place = firsts[number] + int(np.ravel_multi_index(index, self._shapes[number]))
+            counts[place] = counts.get(place, 0.0) + value
 
         for t, code in enumerate(codes):
             for e in range(entries[t], entries[t + 1]):
                 if own[e] >= 0:
-                    count(where.emissions[own[e], code], float(values[e]))
+                    count("emissions", own[e], code, value=float(values[e]))
         for before, after in pairwise(codes):
-            count(where.transitions[before, after])
+            count("transitions", before, after)
         if codes:
-            count(where.start[codes[0]])
-            count(where.end[codes[-1]])
+            count("start", codes[0])
+            count("end", codes[-1])
         if self.order == 2:
             if len(codes) > 1:
-                count(where.pairs[codes[0], codes[1]])
+                count("pairs", codes[0], codes[1])
             for i in range(2, len(codes)):
-                count(where.triples[codes[i - 2], codes[i - 1], codes[i]])
+                count("triples", codes[i - 2], codes[i - 1], codes[i])
         return SparseVector.of(counts, self.dim)
 
     def loss(self, y: Any, y_hat: Any) -> float:

@@ -36,8 +36,12 @@ class Names:
         return self.starts.size - 1
 
     def __getitem__(self, which: np.ndarray) -> Names:
-        chosen = Ragged(self.data, self.starts)[which]
-        return Names(chosen.values, chosen.starts)
+        lengths = np.diff(self.starts)[which]
+        starts, first = offsets(lengths), self.starts[:-1][which]
+        data = np.empty(starts[-1], dtype=np.uint8)
+        for a, b in _pieces(which.size):
+            data[starts[a] : starts[b]] = self.data[spread(first[a:b], lengths[a:b])]
+        return Names(data, starts)
 
     def __getstate__(self) -> dict[str, Any]:
         # Keys made by a worker save the driver time; the index is not worth its bytes.
@@ -107,7 +111,7 @@ def merged(parts: Sequence[NameCounts]) -> NameCounts:
     every = Names(data, offsets(np.concatenate([np.zeros(0, np.int64), *lengths])))
     keys = np.concatenate([np.zeros(0, np.int64), *(part.names.keys for part in parts)])
     counts = np.concatenate([np.zeros(0, np.int64), *(part.counts for part in parts)])
-    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    own, first, group = np.unique(keys, return_index=True, return_inverse=True)
     other = np.flatnonzero(first[group] != np.arange(keys.size))
     same = _equal(every, other, every, first[group[other]])
     if not same.all():  # about one chance in 10⁸ for a million names
@@ -115,7 +119,9 @@ def merged(parts: Sequence[NameCounts]) -> NameCounts:
         a, b = every.name(i), every.name(int(first[group[i]]))
         raise DataError(f"the features {a!r} and {b!r} have the same key; rename one of them")
     sums = np.bincount(group, counts, first.size).astype(np.int64)
-    return NameCounts(every[first], sums)
+    names = every[first]
+    vars(names)["keys"] = own  # known already
+    return NameCounts(names, sums)
 
 
 def _equal(a: Names, i: np.ndarray, b: Names, j: np.ndarray) -> np.ndarray:

@@ -13,7 +13,6 @@ from distsvm.data.features import frozen
 from distsvm.data.ragged import Ragged, RaggedSlots, offsets, spread
 from distsvm.data.shard import Shard
 from distsvm.errors import DataError
-from distsvm.kernels import rows as row_kernels
 from distsvm.kernels import viterbi, viterbi_counts, viterbi_many, viterbi_planes, viterbi_tokens
 from distsvm.messages import Planes
 from distsvm.tasks.oracle import Oracle, Separation
@@ -47,8 +46,6 @@ class SequenceOracle(Oracle):
         self.slack, self.hamming = rescaling == "slack", task.losses == "hamming"
         self.n_labels = n_labels = task.tags().size
         self.forbidden = task.forbidden()
-        self.codes = frozen(np.eye(n_labels))
-        self._scale: np.ndarray | None = None
         # A piece's emission scores stay in the processor's cache.
         mean = max(1.0, float(self.starts[-1]) / max(1, self.n))
         self.piece = max(1, int(PIECE_BYTES / (8 * n_labels * mean)))
@@ -137,33 +134,21 @@ class SequenceOracle(Oracle):
 
     def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
         coefficients = weights * planes.loss if self.slack else weights
-        lengths = self.lengths[planes.row]
-        tokens = spread(self.starts[planes.row], lengths)
-        truth, paths = self._all_truth(), planes.output
-        wrong = np.flatnonzero(truth.values[tokens] != paths.values)
-        tokens = tokens[wrong]
-        d, n = self.task.n_features, self.n_labels
-        row_kernels.sparse_sums(
-            *self._sparse(), frozen(tokens), self._ones(), frozen(truth.values[tokens]),
-            frozen(paths.values[wrong]), frozen(np.repeat(coefficients, lengths)[wrong]),
-            self.codes, True, out[: (d + 1) * n].reshape(d + 1, n),
-        )  # fmt: skip
-        self._accumulate_chain(planes, coefficients, out)
-
-    def _accumulate_chain(self, planes: Planes, coefficients: np.ndarray, out: np.ndarray) -> None:
-        n, parts = self.n_labels, self.task.parts(out)
-        second = self.task.order == 2
-        table = np.zeros((n, n, n)) if second else parts.transitions[None]
-        opening = np.zeros((n, n, n)) if second else table
-        viterbi_planes.chain_sums(
+        given = (
             self.starts, self._all_truth().values, frozen(planes.row),
             frozen(planes.output.starts), frozen(planes.output.values), frozen(coefficients),
-            table, opening, parts.start, parts.end,
         )  # fmt: skip
-        if second:
-            parts.triples[:] += table.transpose(1, 0, 2)
-            parts.pairs[:] += opening[:, 0, :]
-            parts.transitions[:] += table.sum(axis=1) + opening[:, 0, :]
+        parts, n = self.task.parts(out), self.n_labels
+        viterbi_tokens.token_sums(*self._sparse(), *given, parts.emissions)
+        if self.task.order == 1:
+            table = parts.transitions[None]
+            viterbi_planes.chain_sums(*given, table, table, parts.start, parts.end)
+            return
+        table, opening = np.zeros((n, n, n)), np.zeros((n, n, n))
+        viterbi_planes.chain_sums(*given, table, opening, parts.start, parts.end)
+        parts.triples[:] += table.transpose(1, 0, 2)
+        parts.pairs[:] += opening[:, 0, :]
+        parts.transitions[:] += table.sum(axis=1) + opening[:, 0, :]
 
     # --- predictions -----------------------------------------------------------------------
 
@@ -277,12 +262,6 @@ class SequenceOracle(Oracle):
 
     def _sparse(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self.tokens.values, self.tokens.columns, self.tokens.starts
-
-    def _ones(self) -> np.ndarray:
-        """The scale of every feature; 0 for the constant one, which these rows do not have."""
-        if self._scale is None:
-            self._scale = frozen(np.append(np.ones(self.task.n_features), 0.0))
-        return self._scale
 
 
 def _many(
