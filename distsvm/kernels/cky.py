@@ -10,7 +10,6 @@ from distsvm.kernels.cky_chart import (
     fill,
     make_chart,
     make_items,
-    make_work,
 )
 from distsvm.kernels.cky_rows import (
     BRACKETS,
@@ -38,10 +37,10 @@ SLOT_NUMBERS = 3  # per slot: n_active, item_start, item_stop
 
 def slot_bytes(n_symbols, n_phrases):
     """Memory of one slot of a chart."""
-    return 16 * n_symbols + 20 * n_phrases + 8 * SLOT_NUMBERS
+    return 16 * n_symbols + 8 * n_phrases + 8 * SLOT_NUMBERS
 
 
-ITEM_BYTES = 24
+ITEM_BYTES = 12
 
 
 @kernel
@@ -99,8 +98,7 @@ def search(
                 return TOO_MANY_SLOTS, i
     n_symbols = tables.n_tags + tables.n_phrases
     chart = make_chart(n_slots, n_cells, n_symbols, tables.n_phrases)
-    work = make_work(tables.row_starts.size)
-    items = make_items(1024)
+    items = make_items(2 * tables.row_starts.size)
     true_score = np.zeros(1)
     labels[:] = -1
 
@@ -126,7 +124,7 @@ def search(
                 costs = Costs(step, 0.0, step, 0.0, False)
         count_slots(n_words, labels, stratified, chart.first)
         items, n_items = fill(
-            tables, weights, sentence, labels, costs, stratified, chart, work, items, max_items
+            tables, weights, sentence, labels, costs, stratified, chart, items, max_items
         )
         if n_items < 0:
             return TOO_MANY_ITEMS, i
@@ -139,14 +137,19 @@ def search(
                 continue
         elif chart.top[chart.first[root], tables.start] == -np.inf:
             continue
-        extract(tables, chart, items, n_words, matched, labels, stratified, no_change(), row)
+        extract(
+            tables, weights, chart, items, n_words, matched, labels, costs, stratified,
+            no_change(), row,
+        )  # fmt: skip
         found[i] = True
         if mode != PREDICT and kind == ZERO_ONE and _equal(row, y):
             change = best_change(tables, weights, chart, items, sentence, row, begin, end)
             if change.span < 0:
                 found[i] = False
             else:
-                extract(tables, chart, items, n_words, 0, labels, False, change, row)
+                extract(
+                    tables, weights, chart, items, n_words, 0, labels, costs, False, change, row
+                )
     return FINE, -1
 
 

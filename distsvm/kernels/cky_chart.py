@@ -4,7 +4,8 @@ Cells are filled word by word, and from short to long within the words so far. A
 for every number of matched spans that the trees below it can have (one slot where nobody counts).
 A slot has
 
-- bottom: phrases from binary steps, before unary chains; top: tags and phrases after them;
+- bottom: phrases from binary steps, before unary chains; top: tags and phrases after them, with the
+  chain of each;
 - items: the prefixes, which are many but few at a time, as a run of a long list.
 
 −inf is what cannot be. Ties go to what is found first: the shorter left part, then the lower left
@@ -33,31 +34,15 @@ class Chart(NamedTuple):
     active: np.ndarray  # the symbols whose top is finite
     n_active: np.ndarray
     bottom: np.ndarray
-    bottom_step: np.ndarray
-    bottom_split: np.ndarray
-    bottom_left: np.ndarray  # matched spans in the left part
     item_start: np.ndarray
     item_stop: np.ndarray
 
 
 class Items(NamedTuple):
-    """Prefixes of all slots: symbol, score, and how each came."""
+    """Prefixes of all slots."""
 
     symbol: np.ndarray
     score: np.ndarray
-    step: np.ndarray
-    split: np.ndarray
-    left: np.ndarray
-
-
-class Work(NamedTuple):
-    """The best of every symbol in the cell that is being filled; −inf between cells."""
-
-    best: np.ndarray
-    step: np.ndarray
-    split: np.ndarray
-    left: np.ndarray
-    touched: np.ndarray
 
 
 class Costs(NamedTuple):
@@ -79,9 +64,6 @@ def make_chart(n_slots, n_cells, n_symbols, n_phrases):
         np.empty((n_slots, n_symbols), np.int32),
         np.zeros(n_slots, np.int64),
         np.empty((n_slots, n_phrases)),
-        np.empty((n_slots, n_phrases), np.int32),
-        np.empty((n_slots, n_phrases), np.int32),
-        np.empty((n_slots, n_phrases), np.int32),
         np.zeros(n_slots, np.int64),
         np.zeros(n_slots, np.int64),
     )
@@ -89,13 +71,7 @@ def make_chart(n_slots, n_cells, n_symbols, n_phrases):
 
 @kernel
 def make_items(size):
-    return Items(
-        np.empty(size, np.int32),
-        np.empty(size),
-        np.empty(size, np.int32),
-        np.empty(size, np.int32),
-        np.empty(size, np.int32),
-    )
+    return Items(np.empty(size, np.int32), np.empty(size))
 
 
 @kernel
@@ -104,21 +80,7 @@ def more_items(items, n_items):
     new = make_items(2 * items.symbol.size)
     new.symbol[:n_items] = items.symbol[:n_items]
     new.score[:n_items] = items.score[:n_items]
-    new.step[:n_items] = items.step[:n_items]
-    new.split[:n_items] = items.split[:n_items]
-    new.left[:n_items] = items.left[:n_items]
     return new
-
-
-@kernel
-def make_work(n):
-    return Work(
-        np.full(n, -np.inf),
-        np.empty(n, np.int32),
-        np.empty(n, np.int32),
-        np.empty(n, np.int32),
-        np.empty(n, np.int32),
-    )
 
 
 @kernel
@@ -142,7 +104,7 @@ def count_slots(n_words, labels, stratified, first):
 
 
 @kernel
-def fill(tables, weights, tags, labels, costs, stratified, chart, work, items, max_items):
+def fill(tables, weights, tags, labels, costs, stratified, chart, items, max_items):
     """Fill the chart; the items, in a longer list if it had to be, and how many.
 
     The number is −1 where there are more than max_items.
@@ -152,7 +114,8 @@ def fill(tables, weights, tags, labels, costs, stratified, chart, work, items, m
     n_chains = tables.chain_top.size
     first = chart.first
     n_items = 0
-    pending_score, pending_step, pending_split, pending_left = 0.0, 0, 0, 0
+    best = np.full(tables.row_starts.size - 1, -np.inf)
+    pending = 0.0
     for j in range(1, n_words + 1):
         for i in range(j - 1, -1, -1):
             cell = cell_of(i, j)
@@ -163,54 +126,40 @@ def fill(tables, weights, tags, labels, costs, stratified, chart, work, items, m
             shift = stratified and label >= 0 and j - i > 1
             is_root = i == 0 and j == n_words
             begin, end = first[cell], first[cell + 1]
-            waiting = False  # the prefix of the truth, on its way to the next slot
+            waiting = False  # the prefix of the truth (pending), on its way to the next slot
             for slot in range(begin, end):
                 chart.bottom[slot, :] = -np.inf
                 chart.item_start[slot] = n_items
-                n_touched = 0
-                if j - i > 1 and slot < end - shift:
-                    n_touched = _join(tables, weights, chart, items, work, i, j, slot - begin)
-                while n_items + n_touched + 1 > items.symbol.size:
+                while n_items + best.size > items.symbol.size:
                     if 2 * items.symbol.size > max_items:
                         return items, -1
                     items = more_items(items, n_items)
                 if waiting:
                     items.symbol[n_items] = gold_prefix
-                    items.score[n_items] = pending_score
-                    items.step[n_items] = pending_step
-                    items.split[n_items] = pending_split
-                    items.left[n_items] = pending_left
+                    items.score[n_items] = pending
                     n_items += 1
                     waiting = False
-                for t in range(n_touched):
-                    symbol = work.touched[t]
-                    score = work.best[symbol]
-                    work.best[symbol] = -np.inf
-                    if symbol < n_symbols:
-                        phrase = symbol - tables.n_tags
-                        chart.bottom[slot, phrase] = score
-                        chart.bottom_step[slot, phrase] = work.step[symbol]
-                        chart.bottom_split[slot, phrase] = work.split[symbol]
-                        chart.bottom_left[slot, phrase] = work.left[symbol]
-                        continue
+                if j - i > 1 and slot < end - shift:
+                    _join(tables, weights, chart, items, best, i, j, slot - begin)
+                    for phrase in range(tables.n_phrases):
+                        chart.bottom[slot, phrase] = best[tables.n_tags + phrase]
                     # A prefix must go on, and the next word must be one that it can go on with.
-                    if j == n_words or not tables.follow[symbol - n_symbols, tags[j]]:
-                        continue
-                    hit = symbol == gold_prefix
-                    score += costs.prefix_hit if hit else costs.prefix_miss
-                    if hit and shift:
-                        waiting = True
-                        pending_score = score
-                        pending_step = work.step[symbol]
-                        pending_split = work.split[symbol]
-                        pending_left = work.left[symbol]
-                        continue
-                    items.symbol[n_items] = symbol
-                    items.score[n_items] = score
-                    items.step[n_items] = work.step[symbol]
-                    items.split[n_items] = work.split[symbol]
-                    items.left[n_items] = work.left[symbol]
-                    n_items += 1
+                    for symbol in range(n_symbols, best.size if j < n_words else n_symbols):
+                        score = best[symbol]
+                        if score == -np.inf or not tables.follow[symbol - n_symbols, tags[j]]:
+                            continue
+                        if symbol != gold_prefix:
+                            items.symbol[n_items] = symbol
+                            items.score[n_items] = score + costs.prefix_miss
+                            n_items += 1
+                        elif shift:
+                            waiting = True
+                            pending = score + costs.prefix_hit
+                        else:
+                            items.symbol[n_items] = symbol
+                            items.score[n_items] = score + costs.prefix_hit
+                            n_items += 1
+                    best[:] = -np.inf
                 chart.item_stop[slot] = n_items
                 gold_slot = -1
                 if gold_chain >= 0:
@@ -225,13 +174,15 @@ def fill(tables, weights, tags, labels, costs, stratified, chart, work, items, m
 
 
 @kernel
-def _join(tables, weights, chart, items, work, i, j, matched):
-    """The best binary step to each symbol with so many matched spans below; how many symbols."""
+def _join(tables, weights, chart, items, best, i, j, matched):
+    """best[symbol] = the best binary step to it with so many matched spans below.
+
+    How it came is not kept: the few steps of the best tree are found again (see find_step), and
+    the loop that takes nearly all the time has no branches that a processor could guess wrong.
+    """
     right, result, weight = tables.step_right, tables.step_result, weights.step
     row_starts, pair_starts = tables.row_starts, tables.pair_starts
-    best = work.best
     n_symbols = tables.n_tags + tables.n_phrases
-    n_touched = 0
     for k in range(i + 1, j):
         left_cell, right_cell = cell_of(i, k), cell_of(k, j)
         left_first, right_first = chart.first[left_cell], chart.first[right_cell]
@@ -248,40 +199,65 @@ def _join(tables, weights, chart, items, work, i, j, matched):
                 symbol = chart.active[left_slot, a]
                 score = chart.top[left_slot, symbol]
                 start, stop = row_starts[symbol], row_starts[symbol + 1]
-                n_runs = 1
-                by_pairs = stop - start > WIDE_ROW * n_active
-                if by_pairs:
-                    n_runs = n_active
-                for b in range(n_runs):
-                    if by_pairs:
-                        pair = symbol * n_symbols + active[b]
-                        start, stop = pair_starts[pair], pair_starts[pair + 1]
+                if stop - start <= WIDE_ROW * n_active:
                     for e in range(start, stop):
                         value = score + scores[right[e]] + weight[e]
                         r = result[e]
-                        if value > best[r]:
-                            if best[r] == -np.inf:
-                                work.touched[n_touched] = r
-                                n_touched += 1
-                            best[r] = value
-                            work.step[r] = e
-                            work.split[r] = k
-                            work.left[r] = m
+                        best[r] = value if value > best[r] else best[r]
+                    continue
+                for b in range(n_active):
+                    pair = symbol * n_symbols + active[b]
+                    for e in range(pair_starts[pair], pair_starts[pair + 1]):
+                        value = score + scores[right[e]] + weight[e]
+                        r = result[e]
+                        best[r] = value if value > best[r] else best[r]
             for t in range(chart.item_start[left_slot], chart.item_stop[left_slot]):
                 symbol = items.symbol[t]
                 score = items.score[t]
                 for e in range(row_starts[symbol], row_starts[symbol + 1]):
                     value = score + scores[right[e]] + weight[e]
                     r = result[e]
-                    if value > best[r]:
-                        if best[r] == -np.inf:
-                            work.touched[n_touched] = r
-                            n_touched += 1
-                        best[r] = value
-                        work.step[r] = e
-                        work.split[r] = k
-                        work.left[r] = m
-    return n_touched
+                    best[r] = value if value > best[r] else best[r]
+
+
+@kernel
+def find_step(tables, weights, chart, items, i, j, matched, result, score, step, split):
+    """The first step and split to this result with this score, and the matches on the left.
+
+    Given a step and split, the best one that is another, and its score (only without slots).
+    """
+    found, found_split, found_left = -1, -1, 0
+    highest = -np.inf
+    for k in range(i + 1, j):
+        left_cell, right_cell = cell_of(i, k), cell_of(k, j)
+        left_first, right_first = chart.first[left_cell], chart.first[right_cell]
+        n_left = chart.first[left_cell + 1] - left_first
+        n_right = chart.first[right_cell + 1] - right_first
+        for m in range(max(0, matched - n_right + 1), min(n_left, matched + 1)):
+            left_slot, right_slot = left_first + m, right_first + matched - m
+            if chart.n_active[right_slot] == 0:
+                continue
+            scores = chart.top[right_slot]
+            n_active = chart.n_active[left_slot]
+            n_items = chart.item_stop[left_slot] - chart.item_start[left_slot]
+            for a in range(n_active + n_items):
+                if a < n_active:
+                    symbol = chart.active[left_slot, a]
+                    base = chart.top[left_slot, symbol]
+                else:
+                    item = chart.item_start[left_slot] + a - n_active
+                    symbol = items.symbol[item]
+                    base = items.score[item]
+                for e in range(tables.row_starts[symbol], tables.row_starts[symbol + 1]):
+                    if tables.step_result[e] != result or (e == step and k == split):
+                        continue
+                    value = base + scores[tables.step_right[e]] + weights.step[e]
+                    if value > highest:
+                        highest = value
+                        found, found_split, found_left = e, k, m
+                        if step < 0 and value == score:  # the same sum, so the same bits
+                            return found, found_split, found_left, highest
+    return found, found_split, found_left, highest
 
 
 @kernel

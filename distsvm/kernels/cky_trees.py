@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from distsvm.kernels.cky_chart import find_step
 from distsvm.kernels.cky_rows import LEAF, PREFIX, cell_of, find_spans
 from distsvm.kernels.options import kernel
 
@@ -25,7 +26,9 @@ def no_change():
 
 
 @kernel
-def extract(tables, chart, items, n_words, matched, labels, stratified, change, row):
+def extract(
+    tables, weights, chart, items, n_words, matched, labels, costs, stratified, change, row
+):
     """Write the best tree with so many matched spans as a row; the change, if any, is heeded."""
     n_chains = tables.chain_top.size
     n_symbols = tables.n_tags + tables.n_phrases
@@ -40,29 +43,29 @@ def extract(tables, chart, items, n_words, matched, labels, stratified, change, 
         slot = chart.first[cell] + m
         label = labels[cell]
         counts = stratified and label >= 0 and j - i > 1
-        step, split, left = LEAF, -1, 0
+        chain = PREFIX
+        result = symbol
+        score = 0.0
         if symbol < n_symbols:
-            chain = chart.chain[slot, symbol]
-            if span == change.span:
-                chain = change.chain
-            if counts and chain == label:
-                m -= 1
-                slot -= 1
+            chain = chart.chain[slot, symbol] if span != change.span else change.chain
+            result = tables.chain_bottom[chain]
+            m -= counts and chain == label
             if j - i > 1:
-                phrase = tables.chain_bottom[chain] - tables.n_tags
-                step = chart.bottom_step[slot, phrase]
-                split = chart.bottom_split[slot, phrase]
-                left = chart.bottom_left[slot, phrase]
+                score = chart.bottom[chart.first[cell] + m, result - tables.n_tags]
         else:
-            chain = PREFIX
-            for t in range(chart.item_start[slot], chart.item_stop[slot]):
-                if items.symbol[t] == symbol:
-                    step, split, left = items.step[t], items.split[t], items.left[t]
-                    break
-            if counts and symbol - n_symbols + n_chains == label:
-                m -= 1
+            hit = symbol - n_symbols + n_chains == label
+            m -= counts and hit
+            # The cost of the label is in the item's score, but not in the step's.
+            score = -np.inf
+            if (costs.prefix_hit if hit else costs.prefix_miss) == 0.0:
+                score = item_score(chart, items, slot, symbol)
+        step, split, left = LEAF, -1, 0
         if span == change.span and change.step >= 0:
             step, split = change.step, change.split
+        elif j - i > 1:
+            step, split, left, _ = find_step(
+                tables, weights, chart, items, i, j, m, result, score, -1, -1
+            )
         row[2 * span] = chain
         row[2 * span + 1] = step
         span += 1
@@ -73,6 +76,14 @@ def extract(tables, chart, items, n_words, matched, labels, stratified, change, 
             stack[depth, 0], stack[depth, 1] = i, split
             stack[depth, 2], stack[depth, 3] = tables.step_left[step], left
             depth += 1
+
+
+@kernel
+def item_score(chart, items, slot, symbol):
+    for t in range(chart.item_start[slot], chart.item_stop[slot]):
+        if items.symbol[t] == symbol:
+            return items.score[t]
+    return -np.inf
 
 
 @kernel
@@ -101,16 +112,12 @@ def best_change(tables, weights, chart, items, tags, row, begin, end):
         if step == LEAF:
             continue
         result = tables.step_result[step]
-        score = -np.inf
         if chain != PREFIX:
             score = chart.bottom[slot, result - tables.n_tags]
         else:
-            for t in range(chart.item_start[slot], chart.item_stop[slot]):
-                if items.symbol[t] == result:
-                    score = items.score[t]
-                    break
-        other, split, value = _other_step(
-            tables, weights, chart, items, i, j, result, step, end[s + 1]
+            score = item_score(chart, items, slot, result)
+        other, split, _, value = find_step(
+            tables, weights, chart, items, i, j, 0, result, score, step, end[s + 1]
         )
         if value != -np.inf and score - value < least:
             least = score - value
@@ -140,32 +147,3 @@ def _other_chain(tables, weights, chart, slot, tag, chain):
                 highest = score + weights.chain[c]
                 other = c
     return other, highest
-
-
-@kernel
-def _other_step(tables, weights, chart, items, i, j, result, step, split):
-    """The best step and split to the same result that are not these, and the score."""
-    other, other_split = -1, -1
-    highest = -np.inf
-    for k in range(i + 1, j):
-        left_slot, right_slot = chart.first[cell_of(i, k)], chart.first[cell_of(k, j)]
-        if chart.n_active[right_slot] == 0:
-            continue
-        scores = chart.top[right_slot]
-        n_active = chart.n_active[left_slot]
-        for a in range(n_active + chart.item_stop[left_slot] - chart.item_start[left_slot]):
-            if a < n_active:
-                symbol = chart.active[left_slot, a]
-                score = chart.top[left_slot, symbol]
-            else:
-                item = chart.item_start[left_slot] + a - n_active
-                symbol = items.symbol[item]
-                score = items.score[item]
-            for e in range(tables.row_starts[symbol], tables.row_starts[symbol + 1]):
-                if tables.step_result[e] != result or (e == step and k == split):
-                    continue
-                value = score + scores[tables.step_right[e]] + weights.step[e]
-                if value > highest:
-                    highest = value
-                    other, other_split = e, k
-    return other, other_split, highest
