@@ -37,3 +37,11 @@ class CheckpointError(DistSVMError, ValueError):
 
 class ModelError(DistSVMError, ValueError):
     """A saved model is damaged, too new, or needs a task class that was not given."""
+
+
+def renamed(error: DistSVMError, where: str) -> DistSVMError:
+    """The same error with the place in front; a TaskError if its type wants other arguments."""
+    try:
+        return type(error)(f"{where}: {error}")
+    except Exception:
+        return TaskError(f"{where}: {type(error).__name__}: {error}")

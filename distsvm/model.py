@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
@@ -96,7 +97,11 @@ class Model:
             yield from workers.map(_on_piece, specs, function, self.task, self.w)
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a folder: manifest.json and arrays.npz."""
+        """Write the model to a folder: manifest.json and arrays.npz.
+
+        A model that is there already is replaced; a folder with anything else in it is refused.
+        """
+        check_target(path)
         data, arrays = describe(self.task)
         with written_aside(Path(path)) as folder:
             named = {f"task.{name}": array for name, array in arrays.items()}
@@ -112,6 +117,18 @@ class Model:
                     "facts": self.facts,
                 },
             )
+
+
+def check_target(path: str | Path) -> None:
+    """Refuse a path where saving a model would take the place of something else."""
+    folder = Path(path)
+    if folder.is_dir() and any(folder.iterdir()):
+        try:
+            read_manifest(folder / "manifest.json", "model", sys.maxsize, ModelError)
+        except ModelError as error:
+            raise ModelError(f"{folder} holds something else than a model: {error}") from error
+    elif folder.exists() and not folder.is_dir():
+        raise ModelError(f"{folder} is a file, expected a folder for the model")
 
 
 def load_model(path: str | Path, task: type[Task] | None = None) -> Model:

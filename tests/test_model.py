@@ -51,6 +51,17 @@ def test_saving_again_replaces_the_model_and_leaves_nothing_else(folder):
     assert np.array_equal(load_model(folder).w, model.w)
 
 
+def test_saving_never_takes_the_place_of_anything_else(folder, tmp_path):
+    model = load_model(folder)
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thesis.tex").write_text("all of it")
+    with pytest.raises(ModelError, match="something else"):
+        model.save(tmp_path / "precious")
+    assert (tmp_path / "precious" / "thesis.tex").read_text() == "all of it"
+    with pytest.raises(ModelError, match="is a file"):
+        model.save(tmp_path / "precious" / "thesis.tex")
+
+
 def edit(folder, **changes):
     path = folder / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))

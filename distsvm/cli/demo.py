@@ -12,10 +12,11 @@ import numpy as np
 from distsvm.cli import exits
 from distsvm.cli.digits import drawn
 from distsvm.cli.formatting import pairs, seconds, value
-from distsvm.cli.options import WHERE, add_place, given_config
+from distsvm.cli.options import WHERE, add_place, check_config, given_config
 from distsvm.cli.output import Output
 from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
+from distsvm.cli.targets import check_run_target
 from distsvm.model import Model
 from distsvm.tasks.classes import MulticlassTask
 from distsvm.training.train import train
@@ -32,12 +33,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
+    config = given_config(args, WHERE) | ({} if args.keep is None else {"run_dir": args.keep})
+    check_config(config)
+    if args.keep is not None:
+        check_run_target(args.keep, "--keep")
     X, y, X_test, y_test = load()
     output.say(
         f"scikit-learn's digits: {len(y)} images of 8×8 pixels to train on, {len(y_test)} to test",
         "",
     )
-    config = given_config(args, WHERE) | ({} if args.keep is None else {"run_dir": args.keep})
     result, compiled = watched(
         output,
         "distsvm demo",

@@ -13,7 +13,7 @@ import numpy as np
 from distsvm.cli import exits
 from distsvm.cli.data_options import add_data, labelled_data
 from distsvm.cli.formatting import count, counted, pairs, small, table
-from distsvm.cli.options import WHERE, add_place, given_config
+from distsvm.cli.options import WHERE, add_place, check_config, given_config
 from distsvm.cli.output import Output
 from distsvm.cli.streaming import over_shards
 from distsvm.errors import DataError
@@ -69,8 +69,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
-    model = load_model(args.model)
     place = given_config(args, WHERE)
+    check_config(place)
+    model = load_model(args.model)
     classes = isinstance(model.task, ClassTask)
     function = _counted if classes else ShardWorker.evaluate
     shards = over_shards(function, model, labelled_data(args), place, output)

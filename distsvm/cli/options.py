@@ -9,6 +9,8 @@ from typing import Any
 
 from distsvm.cli.readers import amounts, number, or_word, whole
 from distsvm.errors import ConfigError
+from distsvm.executors import make_executor
+from distsvm.qp import make_qp
 from distsvm.training.config import TrainConfig
 
 maybe_number = or_word("none", number, None)
@@ -152,3 +154,14 @@ def given_config(args: argparse.Namespace, fields: Collection[str] | None = None
         # Those of an earlier executor do not fit another one.
         config["executor_options"] = extras
     return config
+
+
+def check_config(config: dict[str, Any]) -> TrainConfig:
+    """Refuse what can be refused before any data is read; returns the configuration."""
+    settings = TrainConfig.from_dict(config)
+    make_qp(settings.qp)
+    if settings.executor != "ray":  # which may have to be connected to
+        make_executor(
+            settings.executor, settings.n_workers, compiled=True, **settings.executor_options
+        ).close()
+    return settings

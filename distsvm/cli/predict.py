@@ -13,7 +13,7 @@ import numpy as np
 from distsvm.cli import exits
 from distsvm.cli.data_options import add_data, unlabelled_data
 from distsvm.cli.formatting import counted, seconds
-from distsvm.cli.options import WHERE, add_place, given_config
+from distsvm.cli.options import WHERE, add_place, check_config, given_config
 from distsvm.cli.output import Output
 from distsvm.cli.streaming import over_shards
 from distsvm.cli.targets import written_file
@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, output: Output) -> int:
     started, n = time.perf_counter(), 0
     place = given_config(args, WHERE)
+    check_config(place)
     model = load_model(args.model)
     if args.scores and not isinstance(model.task, ClassTask):
         raise ConfigError("--scores is only for models of classes")

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from distsvm.cli import exits
 from distsvm.cli.output import LogLines, Output
-from distsvm.errors import ConfigError, DistSVMError
+from distsvm.errors import DistSVMError
 from distsvm.version import __version__
 
 VERBS = {
@@ -127,9 +127,9 @@ def _guarded(args: argparse.Namespace, output: Output, verbose: int) -> int:
         if verbose:
             output.raw_error(traceback.format_exc())
         code, text = exits.code_of_error(error), str(error)
-        if isinstance(error, ConfigError):
+        if isinstance(error, DistSVMError):
             text = _in_flags(text)
-        elif not isinstance(error, (DistSVMError, OSError)):
+        elif not isinstance(error, OSError):
             text = f"unexpected {type(error).__name__}: {error}"
             text += "" if verbose else " (--verbose shows where)"
         output.record("error", {"kind": type(error).__name__, "message": text, "exit_code": code})
@@ -138,13 +138,9 @@ def _guarded(args: argparse.Namespace, output: Output, verbose: int) -> int:
 
 
 def _in_flags(text: str) -> str:
-    """The library's message with the names of options, where it names its own parameters."""
-    from distsvm.cli.options import GROUPS  # here, as it loads what only training needs
+    from distsvm.cli.wording import in_flags  # here, as it loads what only training needs
 
-    for option in (option for options in GROUPS.values() for option in options):
-        if text.startswith(f"{option.field}="):
-            return f"{option.flag} {text.removeprefix(f'{option.field}=')}"
-    return text.replace("scale=True", "--scale")
+    return in_flags(text)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from distsvm.cli.options import add_config, given_config
+from distsvm.cli.options import add_config, check_config, given_config
 from distsvm.cli.output import Output
 from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
@@ -37,11 +37,12 @@ def run(args: argparse.Namespace, output: Output) -> int:
         check_model_target(args.model, args.force)
     changes = given_config(args, CHANGEABLE)
     stored: TrainConfig = RunFolder(args.run_dir).read()["config"]
+    config = check_config(stored.as_dict() | changes)
     result, compiled = watched(
         output,
         f"distsvm resume {args.run_dir}",
         lambda callbacks: resume(args.run_dir, callbacks=callbacks, **changes),
-        max_seconds=changes.get("max_seconds", stored.max_seconds),
+        max_seconds=config.max_seconds,
         run_dir=args.run_dir,
     )
     if args.model is not None:

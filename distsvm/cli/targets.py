@@ -29,6 +29,26 @@ def check_model_target(path: str, force: bool) -> None:
         raise ConfigError(f"--model {path}: {parent} is not a folder that can be written to")
 
 
+def check_run_target(path: str, flag: str = "--run-dir", model: str | None = None) -> None:
+    """Refuse a folder for a new run that cannot be made, holds a run, or lies in the model's."""
+    folder = Path(path)
+    if os.path.lexists(folder / "run.json"):
+        raise ConfigError(
+            f"{flag} {path} holds a run already; go on with it (distsvm resume), or take another "
+            "folder"
+        )
+    there = next(p for p in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(p))
+    if not there.is_dir():
+        raise ConfigError(f"{flag} {path}: {there} is not a folder")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise ConfigError(f"{flag} {path}: {there} is not a folder that can be written to")
+    if model is not None and Path(model).resolve() in (folder.resolve(), *folder.resolve().parents):
+        raise ConfigError(
+            f"--model {model} and {flag} {path}: the model needs a folder of its own, in which no "
+            "run is kept; the run's folder gets a copy of the model anyway, as model/"
+        )
+
+
 def _is_model(folder: Path) -> bool:
     try:
         manifest = read_json(folder / "manifest.json", ModelError)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +53,23 @@ def make_task(args: argparse.Namespace) -> Task:
     """The task that the options describe."""
     names = ("losses", "loss_scale", "intercept_scaling", "scale", "class_weight")
     given: dict[str, Any] = {name: getattr(args, name) for name in names if hasattr(args, name)}
+    _check_amounts(given)
     if given.get("losses", "zero-one") != "zero-one":
         given["losses"] = cost_matrix(given["losses"])
     return TASKS[args.task](**given)
+
+
+def _check_amounts(given: dict[str, Any]) -> None:
+    """Refuse what is wrong whatever the data is."""
+    scale, intercept = given.get("loss_scale", 1.0), given.get("intercept_scaling", 1.0)
+    if not 0 < scale < math.inf:
+        raise ConfigError(f"--loss-scale {scale}: expected a number > 0")
+    if not 0 <= intercept < math.inf:
+        raise ConfigError(f"--intercept-scaling {intercept}: expected a number ≥ 0")
+    weights = given.get("class_weight", "balanced")
+    for label, weight in () if isinstance(weights, str) else weights.items():
+        if not 0 <= weight < math.inf:
+            raise ConfigError(f"--class-weight {label}={weight}: expected a number ≥ 0")
 
 
 def cost_matrix(path: str) -> np.ndarray:

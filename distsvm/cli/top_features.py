@@ -36,7 +36,7 @@ def top_features(model: Model, n: int, names: list[str] | None = None) -> list[d
         return []
     if names is not None and len(names) < task.n_features:
         raise ConfigError(f"--names has {len(names)} lines, the model {task.n_features} features")
-    trained = model.w.reshape(task.n_features + 1, -1) @ task.codes.T
+    trained = task.per_class(model.w.reshape(task.n_features + 1, -1))
     found = []
     for c, label in enumerate(task.labels.tolist()):
         weights = trained[:-1, c]

@@ -6,12 +6,13 @@ import argparse
 from pathlib import Path
 
 from distsvm.cli.data_options import add_data, data_options
-from distsvm.cli.options import add_config, given_config
+from distsvm.cli.options import add_config, check_config, given_config
 from distsvm.cli.output import Output
 from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
-from distsvm.cli.targets import check_model_target
+from distsvm.cli.targets import check_model_target, check_run_target
 from distsvm.cli.task_options import add_task, make_task
+from distsvm.data import open_data
 from distsvm.errors import ConfigError
 from distsvm.training.train import train
 
@@ -45,7 +46,13 @@ def run(args: argparse.Namespace, output: Output) -> int:
         raise ConfigError("give --model or --run-dir: nothing would be left of the run")
     if args.model is not None:
         check_model_target(args.model, args.force)
+    if "run_dir" in config:
+        check_run_target(config["run_dir"], model=args.model)
+    check_config(config)
     task, options = make_task(args), data_options(args)
+    for files in (args.data, args.validation):
+        if files is not None:
+            open_data(files, tables=task.tables, **options)  # finds them, and reads nothing
     result, compiled = watched(
         output,
         f"distsvm {args.task}",

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from distsvm.errors import DataError, DistSVMError
+
+# How far above the primal value rounding may take the dual one, of its size.
+ROUNDING = 1e-9
+
 
 @dataclass
 class Bounds:
@@ -20,7 +25,13 @@ class Bounds:
     @property
     def gap(self) -> float:
         """Primal − dual; 0 where rounding has let the dual pass the primal by a last bit."""
-        return max(0.0, self.primal - self.dual)
+        gap = self.primal - self.dual
+        if gap < -ROUNDING * abs(self.primal):
+            raise DistSVMError(
+                f"the dual value {self.dual!r} is above the primal value {self.primal!r}: a cut is "
+                "no cut of this problem (an oracle that is not exact, or planes of another run)"
+            )
+        return max(0.0, gap)
 
     @property
     def certificate(self) -> str:
@@ -29,12 +40,15 @@ class Bounds:
             return "none"
         return "exact" if self.exact else "upper bound"
 
-    def add_primal(self, value: float, w: np.ndarray, exact: bool) -> bool:
-        """Take P(w) from a fresh round at that very w; says whether it is the best yet."""
-        if value >= self.primal:
-            return False
-        self.primal, self.w, self.exact = value, w, exact
-        return True
+    def add_primal(self, value: float, w: np.ndarray, exact: bool) -> None:
+        """Take P(w) from a fresh round at that very w."""
+        if not math.isfinite(value):
+            raise DataError(
+                f"the primal value is {value}: features, losses, weights or C are too large for "
+                "64-bit numbers; scale them down"
+            )
+        if value < self.primal:
+            self.primal, self.w, self.exact = value, w, exact
 
     def add_dual(self, value: float) -> None:
         """Take the dual value of a feasible α."""

@@ -170,7 +170,10 @@ def checked_weights(weight: Any, n: int) -> np.ndarray | None:
     """Example weights as float64, refused unless there is one a row, finite, ≥ 0, not all 0."""
     if weight is None:
         return None
-    weight = np.ascontiguousarray(weight, dtype=np.float64)
+    try:
+        weight = np.ascontiguousarray(weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"weights are not numbers: {error}") from error
     if weight.shape != (n,):
         raise DataError(f"weights have shape {weight.shape}, expected ({n},)")
     bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
@@ -178,4 +181,6 @@ def checked_weights(weight: Any, n: int) -> np.ndarray | None:
         raise DataError(f"the weight of example {bad[0]} is {weight[bad[0]]}, expected ≥ 0")
     if not weight.any():
         raise DataError("all example weights are 0")
+    if weight.max() > np.finfo(np.float64).max / n:
+        raise DataError("the sum of the example weights is too large for 64-bit numbers")
     return weight

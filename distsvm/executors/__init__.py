@@ -27,7 +27,7 @@ def make_executor(
         ever lost
     """
     if name not in CHOICES:
-        raise ConfigError(f"executor must be one of {', '.join(CHOICES)}, got {name!r}")
+        raise ConfigError(f"executor={name!r}: expected one of {', '.join(CHOICES)}")
     if n_workers is not None:
         n_workers = checked_n_workers(n_workers)
     if name == "auto":

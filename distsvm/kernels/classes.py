@@ -8,16 +8,22 @@ from distsvm.kernels.options import kernel
 
 
 @kernel
-def most_violated(scores, truth, losses, slack, output, loss, value):
+def most_violated(scores, truth, losses, zero_one, slack, output, loss, value):
     """For each example the class that maximises its plane's value; ties go to the lowest class.
 
     value = Δ − (s_y − s_ŷ) for margin rescaling, Δ·(1 − (s_y − s_ŷ)) for slack rescaling; the
-    truth is among the candidates, with value 0, so value ≥ 0.
+    truth is among the candidates, with value 0, so value ≥ 0. Δ is zero_one·[y ≠ ŷ] where that is
+    above 0, else losses[y, ŷ].
     """
+    delta = np.full(scores.shape[1], zero_one)
     for i in range(truth.size):
         s = scores[i]
         y = truth[i]
-        delta = losses[y]
+        if zero_one > 0.0:
+            delta[:] = zero_one
+            delta[y] = 0.0
+        else:
+            delta[:] = losses[y]
         best = -1
         highest = -np.inf
         if slack:

@@ -55,10 +55,10 @@ def dense_sums(X, rows, scale, from_code, to_code, coefficients, codes, unit, ou
     """out[j, :] += Σ_i coefficient_i · scale[j] · X[rows[i], j] · (codes[from] − codes[to]).
 
     `out` has one more row than X has columns: the constant feature, whose scale is scale[d].
-    `unit` says that codes is the identity, so that only two columns change.
+    `unit` says that codes would be the identity: then it is not read, and two columns change.
     """
     d = X.shape[1]
-    r = codes.shape[1]
+    r = out.shape[1]
     # Class by class inside, so that the inner loop runs along one row of memory.
     inner = np.zeros((r, d + 1))
     for i in range(rows.size):
@@ -66,12 +66,18 @@ def dense_sums(X, rows, scale, from_code, to_code, coefficients, codes, unit, ou
         if a == b or coefficients[i] == 0.0:
             continue
         x = X[rows[i]]
+        if unit:
+            up, down = inner[a], inner[b]
+            k = coefficients[i]
+            for j in range(d):
+                up[j] += k * x[j]
+            for j in range(d):
+                down[j] -= k * x[j]
+            up[d] += k
+            down[d] -= k
+            continue
         for c in range(r):
-            if unit and c != a and c != b:
-                continue
             k = coefficients[i] * (codes[a, c] - codes[b, c])
-            if k == 0.0:
-                continue
             target = inner[c]
             for j in range(d):
                 target[j] += k * x[j]
@@ -86,8 +92,7 @@ def sparse_sums(
     values, columns, starts, rows, scale, from_code, to_code, coefficients, codes, unit, out
 ):
     """As dense_sums, for sparse rows."""
-    d = out.shape[0] - 1
-    r = codes.shape[1]
+    d, r = out.shape[0] - 1, out.shape[1]
     for i in range(rows.size):
         a, b = from_code[i], to_code[i]
         k = coefficients[i]

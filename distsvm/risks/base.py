@@ -62,6 +62,3 @@ class Risk(Protocol):
 
     def weights(self, cuts: Sequence[Cut], alpha: np.ndarray) -> np.ndarray:
         """w = Σ α·a."""
-
-    def values(self, cuts: Sequence[Cut], w: np.ndarray) -> np.ndarray:
-        """b − ⟨a, w⟩ of every cut."""

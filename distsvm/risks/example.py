@@ -60,9 +60,6 @@ class ExampleRisk:
     def weights(self, cuts: Sequence[Cut], alpha: np.ndarray) -> np.ndarray:
         return self._sum([cut.a for cut in cuts], alpha)
 
-    def values(self, cuts: Sequence[Cut], w: np.ndarray) -> np.ndarray:
-        return np.array([cut.b - dot(cut.a, w) for cut in cuts])
-
     def _sum(self, vectors: Sequence[Vector], coefficients: np.ndarray) -> np.ndarray:
         total = np.zeros(self.dim)
         for vector, coefficient in zip(vectors, coefficients.tolist(), strict=True):
@@ -76,7 +73,8 @@ class ExampleRisk:
         n_fresh = sum(s.n_fresh for s in sums)
         return Answer(
             cuts=[
-                Cut(_small(scale(s.a, share)), share * s.b, block) for block, s in enumerate(sums)
+                Cut(_canonical(scale(s.a, share)), share * s.b, block)
+                for block, s in enumerate(sums)
             ],
             risk=share * sum(s.upper for s in sums),
             fresh=n_fresh == self.n_examples,
@@ -87,5 +85,9 @@ class ExampleRisk:
         )
 
 
-def _small(a: Vector) -> Vector:
-    return compact(a) if isinstance(a, np.ndarray) else a
+def _canonical(a: Vector) -> Vector:
+    """The form that the vector's own entries ask for, whatever form the executor brought it in.
+
+    The order of a product's sum depends on the form, and bits depend on the order.
+    """
+    return compact(to_dense(a))

@@ -51,6 +51,8 @@ class Round:
         Of the best w so far, after a fresh round, where there is validation data.
     busy_s, n_restarts :
         Seconds each worker has worked in this session, and how often one was built again.
+    note : str or None
+        What was out of the ordinary: planes lost when the run was resumed.
     """
 
     number: int
@@ -76,6 +78,7 @@ class Round:
     validation_accuracy: float | None = None
     busy_s: tuple[float, ...] = ()
     n_restarts: int = 0
+    note: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

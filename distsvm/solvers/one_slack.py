@@ -66,6 +66,7 @@ class OneSlackState:
                 [self.number, self.n_stalled, self.n_calls, self.n_hits, self.n_planes]
             ),
             "reals": np.array([self.fresh_violation, self.sharpness]),
+            "start": np.zeros(0) if self.start is None else self.start,
         }
 
 
@@ -261,12 +262,13 @@ class OneSlack:
             start, size = 1 / (size * largest_loss), size * largest_loss**2
         else:
             start = largest_loss / size
-        if self.eps > size:
+        n_rounds = 4 * size / self.eps
+        if self.eps > size or not math.isfinite(n_rounds) or start <= 0:
             return None
-        return max(0, math.ceil(math.log2(start))) + math.ceil(4 * size / self.eps)
+        return max(0, math.ceil(math.log2(start))) + math.ceil(n_rounds)
 
     def restore(self, risk: Risk, arrays: dict[str, np.ndarray]) -> OneSlackState:
-        state = self.begin(risk, None)
+        state = self.begin(risk, arrays["start"] if arrays["start"].size else None)
         state.working = WorkingSet.from_arrays(state.working.limit, arrays, risk.dim)
         bounds = arrays["bounds"]
         best_w = arrays["best_w"] if arrays["best_w"].size else None

@@ -33,11 +33,11 @@ class ClassOracle(Oracle):
             None if shard.y is None else frozen(task.encode(np.asarray(shard.y), shard.first))
         )
         self.weight = shard.weight
-        self.matrix = frozen(task.loss_matrix())
+        self.zero_one, self.matrix = task.zero_one, frozen(task.loss_table())
         self.codes, self.unit = frozen(task.codes), task.unit
         self.scale = frozen(task.feature_scale())
         # A piece's rows and its scores both stay in the cache, and it has more rows than classes.
-        k, r = self.codes.shape
+        k, r = task.labels.size, task.n_codes
         row_bytes = max(8 * k, self.rows.nbytes // max(1, self.n))
         self.piece = max(256, 4 * r, PIECE_BYTES // row_bytes)
 
@@ -53,7 +53,7 @@ class ClassOracle(Oracle):
             row_kernels.dense_products(self.rows.values, frozen(rows), V, bias, out)
         else:
             row_kernels.sparse_products(*self._sparse(), frozen(rows), V, bias, out)
-        return out if self.unit else out @ self.codes.T
+        return self.task.per_class(out)
 
     def separate(self, view: Any, rows: np.ndarray) -> Separation:
         output, loss, value = (
@@ -62,7 +62,14 @@ class ClassOracle(Oracle):
             np.empty(rows.size),
         )
         class_kernels.most_violated(
-            self.scores(view, rows), self._truth(rows), self.matrix, self.slack, output, loss, value
+            self.scores(view, rows),
+            self._truth(rows),
+            self.matrix,
+            self.zero_one,
+            self.slack,
+            output,
+            loss,
+            value,
         )
         return Separation(Planes(rows, output, loss), value, value, exact=True)
 
@@ -96,7 +103,10 @@ class ClassOracle(Oracle):
         return np.argmax(self.scores(view, rows), axis=1).astype(np.int32)
 
     def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
-        return self.matrix[self._truth(rows), outputs]
+        truth = self._truth(rows)
+        if self.zero_one:
+            return np.where(truth == outputs, 0.0, self.zero_one)
+        return self.matrix[truth, outputs]
 
     def correct(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
         return self._truth(rows) == outputs  # a cost matrix may forgive some mistakes
@@ -135,9 +145,9 @@ class ClassOracle(Oracle):
         else:
             row_kernels.sparse_square_norms(*self._sparse(), self.scale, norms)
         norms += self.scale[-1] ** 2
-        apart = np.square(self.codes[:, None, :] - self.codes[None, :, :]).sum(axis=2)
-        own = np.square(self.codes).sum(axis=1)[self._all_truth()]
-        radius = np.sqrt(norms.max(initial=0.0) * apart.max())
+        # ‖code(y)‖² of each example, and the largest ‖code(y) − code(ŷ)‖².
+        own, apart = (1.0, 2.0) if self.unit else (self.codes[0, 0] ** 2, 4 * self.codes[0, 0] ** 2)
+        radius = np.sqrt(norms.max(initial=0.0) * apart)
         return float(weights @ (norms * own)), float(radius)
 
     @property

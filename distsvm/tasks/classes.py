@@ -70,6 +70,7 @@ class ClassTask(Task):
     # --- what prepare() learns -------------------------------------------------------------
 
     def scan(self, shard: Shard) -> Summary:
+        _check_number("intercept_scaling", self.intercept_scaling)
         # Ranges take a vector of the length of a row; where rows are huge, only if they are needed.
         n_columns = getattr(shard.x, "n_columns", 0)
         return summarise(shard, ranges=self.scale or n_columns <= RANGED_COLUMNS)
@@ -98,7 +99,7 @@ class ClassTask(Task):
             scaler=scaler,
             class_weights=self._weights_of(classes, summary),
         )
-        task.loss_matrix()  # refuses a matrix that does not fit
+        task.loss_table()  # refuses a matrix that does not fit
         return task
 
     def _check_classes(self, classes: np.ndarray) -> None:
@@ -143,13 +144,16 @@ class ClassTask(Task):
             counts = np.zeros(classes.size)
             counts[np.searchsorted(classes, summary.labels)] = summary.counts
             return summary.weight / (classes.size * np.where(counts > 0, counts, 1.0))
+        if not isinstance(self.class_weight, dict):
+            raise ConfigError(
+                f"class_weight={self.class_weight!r}: expected 'balanced', a dict or None"
+            )
         weights = np.ones(classes.size)
-        for label, weight in dict(self.class_weight).items():
+        for label, weight in self.class_weight.items():
             place = np.flatnonzero(classes == label)
             if not place.size:
                 raise ConfigError(f"class_weight names {label!r}, which is not a class of the data")
-            if not (np.isfinite(weight) and weight >= 0):
-                raise ConfigError(f"class_weight of {label!r} is {weight}, expected ≥ 0")
+            _check_number(f"class_weight of {label!r}", weight, least=0.0)
             weights[place[0]] = weight
         return weights
 
@@ -162,34 +166,41 @@ class ClassTask(Task):
             raise ConfigError("the task is not prepared: its classes are not known yet")
         return self.classes
 
-    @property
-    def codes(self) -> np.ndarray:
-        """code(y) of each class, shape (k, r)."""
-        raise NotImplementedError
+    unit: ClassVar[bool] = True
+    """Whether code(y) is the unit vector of y, so that r = k and nobody has to write codes down."""
+    codes: ClassVar[np.ndarray] = np.zeros((0, 0))
+    """code(y) of each class, shape (k, r), where it is not a unit vector."""
 
     @property
-    def unit(self) -> bool:
-        """Whether codes is the identity."""
-        return False
+    def n_codes(self) -> int:
+        """r, the length of a class's code."""
+        return self.labels.size if self.unit else self.codes.shape[1]
 
     @property
     def dim(self) -> int:  # type: ignore[override]
-        return (self.n_features + 1) * self.codes.shape[1]
+        return (self.n_features + 1) * self.n_codes
+
+    @property
+    def zero_one(self) -> float:
+        """The loss of every mistake, or 0 where a matrix says it."""
+        return float(self.loss_scale) if isinstance(self.losses, str) else 0.0
 
     @property
     def largest_loss(self) -> float:  # type: ignore[override]
-        return float(self.loss_matrix().max())
+        return self.zero_one or float(self.loss_table().max())
 
-    def loss_matrix(self) -> np.ndarray:
-        """Δ(y, ŷ) for all pairs of classes, shape (k, k)."""
-        if not (np.isfinite(self.loss_scale) and self.loss_scale > 0):
-            raise ConfigError(f"loss_scale={self.loss_scale}: expected a number > 0")
+    def loss_table(self) -> np.ndarray:
+        """Δ(y, ŷ) for all pairs of classes, shape (k, k); none where zero_one says it all."""
+        _check_number("loss_scale", self.loss_scale, above=0.0)
         k = self.labels.size
         if isinstance(self.losses, str):
             if self.losses != "zero-one":
                 raise ConfigError(f"loss={self.losses!r}: expected 'zero-one' or a cost matrix")
-            return self.loss_scale * (1.0 - np.eye(k))
-        matrix = np.asarray(self.losses, dtype=np.float64)
+            return np.zeros((0, 0))
+        try:
+            matrix = np.asarray(self.losses, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"loss: the cost matrix is not one of numbers: {error}") from error
         if matrix.shape != (k, k):
             raise ConfigError(
                 f"loss: the cost matrix has shape {matrix.shape}, expected ({k}, {k})"
@@ -201,6 +212,11 @@ class ClassTask(Task):
         if not matrix.any():
             raise ConfigError("loss: the cost matrix is all 0")
         return self.loss_scale * matrix
+
+    def loss_matrix(self) -> np.ndarray:
+        """Δ(y, ŷ) for all pairs of classes, shape (k, k)."""
+        table = self.loss_table()
+        return table if table.size else self.zero_one * (1.0 - np.eye(self.labels.size))
 
     def feature_scale(self) -> np.ndarray:
         """What each feature is multiplied by, shape (n_features + 1,); last the constant one."""
@@ -216,14 +232,23 @@ class ClassTask(Task):
         inner = V[:-1] if self.scaler is None else V[:-1] * self.scaler[:, None]
         return inner, V[-1] * self.intercept_scaling
 
+    def per_class(self, products: np.ndarray) -> np.ndarray:
+        """Products with the codes' columns, shape (…, r), as one number a class, shape (…, k)."""
+        return products if self.unit else products @ self.codes.T
+
     def joint_features(self, x: Any, y: Any) -> SparseVector:
         row = np.append(np.asarray(x, dtype=np.float64), 1.0) * self.feature_scale()
-        psi = np.outer(row, self.codes[self._code(y)]).ravel()
+        code = self._code(y)
+        own = (np.arange(self.n_codes) == code) * 1.0 if self.unit else self.codes[code]
+        psi = np.outer(row, own).ravel()
         index = np.flatnonzero(psi)
         return SparseVector(index, psi[index], self.dim)
 
     def loss(self, y: Any, y_hat: Any) -> float:
-        return float(self.loss_matrix()[self._code(y), self._code(y_hat)])
+        truth, other = self._code(y), self._code(y_hat)
+        if self.zero_one:
+            return 0.0 if truth == other else self.zero_one
+        return float(self.loss_table()[truth, other])
 
     def decode(self, w: np.ndarray, x: Any) -> Any:
         oracle = self.oracle(self.shard([x]), "margin")
@@ -283,14 +308,6 @@ class ClassTask(Task):
 class MulticlassTask(ClassTask):
     """k classes, a weight vector for each: Ψ(x, y) has x in the place of class y."""
 
-    @property
-    def codes(self) -> np.ndarray:
-        return np.eye(self.labels.size)
-
-    @property
-    def unit(self) -> bool:
-        return True
-
     def _carried(self, w: np.ndarray, earlier: ClassTask) -> np.ndarray:
         old = w.reshape(earlier.n_features + 1, -1)
         new = np.zeros((self.n_features + 1, self.labels.size))
@@ -304,9 +321,8 @@ class MulticlassTask(ClassTask):
 class BinaryTask(ClassTask):
     """Two classes, the lower −1 and the higher +1: Ψ(x, y) = ½yx, so that ψ = yx."""
 
-    @property
-    def codes(self) -> np.ndarray:
-        return np.array([[-0.5], [0.5]])
+    unit: ClassVar[bool] = False
+    codes: ClassVar[np.ndarray] = np.array([[-0.5], [0.5]])
 
     def _check_classes(self, classes: np.ndarray) -> None:
         super()._check_classes(classes)
@@ -321,9 +337,17 @@ class BinaryTask(ClassTask):
         return new
 
 
+def _check_number(name: str, value: Any, *, above: float = -np.inf, least: float = -np.inf) -> None:
+    good = isinstance(value, (int, float, np.integer, np.floating)) and np.isfinite(value)
+    if not (good and value > above and value >= least):
+        limit = f" > {above:g}" if above > -np.inf else f" ≥ {least:g}" if least > -np.inf else ""
+        raise ConfigError(f"{name}={value!r}: expected a finite number{limit}")
+
+
 def _plain_labels(classes: np.ndarray) -> np.ndarray:
     """Whole numbers as integers, though a file's labels are all read as floats."""
-    if classes.dtype.kind == "f" and (classes == np.round(classes)).all():
+    exact = 2.0**53
+    if classes.dtype.kind == "f" and (np.abs(classes) <= exact).all() and not (classes % 1).any():
         return classes.astype(np.int64)
     return classes
 

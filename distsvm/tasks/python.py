@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.data.shard import Shard
-from distsvm.errors import DistSVMError, TaskError
+from distsvm.errors import DistSVMError, TaskError, renamed
 from distsvm.messages import Planes
 from distsvm.tasks.base import Bounded, Task
 from distsvm.tasks.oracle import Oracle, Separation
@@ -60,6 +61,7 @@ class PythonOracle(Oracle):
 
     def __init__(self, task: Task, shard: Shard, rescaling: str) -> None:
         self.task, self.shard, self.slack = task, shard, rescaling == "slack"
+        self.first = shard.first
         self.inputs: Sequence[Any] = shard.x  # type: ignore[assignment]
         self.truths: Any = () if shard.y is None else shard.y
         self.rescaling = rescaling
@@ -170,9 +172,9 @@ class PythonOracle(Oracle):
             )
         if bound is not None and not bound >= value - tolerance:
             raise TaskError(f"separate gave the upper bound {bound:.6g} for the value {value:.6g}")
-        # Within rounding of the truth's plane: the maximum is 0, and the certificate must not
-        # gain by an answer below it.
-        return plane, loss, value, None if bound is None else max(bound, value, 0.0)
+        # The truth's plane is always there: the maximum is at least 0, and no answer that is below
+        # it by rounding may make the primal value smaller.
+        return plane, loss, max(value, 0.0), None if bound is None else max(bound, value, 0.0)
 
     def _plane(self, row: int, output: Any, loss: float) -> Plane:
         truth = self._features(row, self.truths[row])
@@ -205,7 +207,7 @@ class PythonOracle(Oracle):
         try:
             return function(*args)
         except DistSVMError as error:
-            raise type(error)(f"example {self.shard.first + row}: {error}") from error
+            raise renamed(error, f"example {self.first + row}") from error
         except Exception as error:
             name = getattr(function, "__name__", "task")
             shown = {
@@ -215,14 +217,17 @@ class PythonOracle(Oracle):
                 "_loss": "loss",
             }.get(name, name)
             raise TaskError(
-                f"example {self.shard.first + row}: {type(self.task).__name__} failed in {shown}: "
+                f"example {self.first + row}: {type(self.task).__name__} failed in {shown}: "
                 f"{type(error).__name__}: {error}"
             ) from error
 
 
 def _plain(value: Any) -> Any:
-    """A value in JSON's terms for a digest; what has no such form is taken by its repr."""
+    """A value in JSON's terms for a digest; what has no such form is taken by its pickle.
+
+    Pickled twice, as what was pickled once is shared differently inside, and would look different.
+    """
     try:
         return to_json(value)
     except TaskError:
-        return repr(value)
+        return pickle.dumps(pickle.loads(pickle.dumps(value))).hex()

@@ -28,10 +28,15 @@ class Checkpoint:
     elapsed_s: float
     seconds: dict[str, float]
     notes: dict[str, Any]
+    planes: list[str]
     arrays: dict[str, np.ndarray]
 
-    def planes(self, shard: int) -> str:
-        return str(self.folder / planes_name(shard))
+    def plane_files(self) -> list[tuple[str, str]]:
+        """Path and digest of each shard's planes."""
+        return [
+            (str(self.folder / planes_name(shard)), digest)
+            for shard, digest in enumerate(self.planes)
+        ]
 
 
 def planes_name(shard: int) -> str:
@@ -57,14 +62,14 @@ def write_checkpoint(
     with written_aside(folder) as aside:
         digest = write_arrays(aside / "driver.npz", arrays)
         paths = [(str((aside / planes_name(shard)).absolute()),) for shard in shards]
-        executor.run("save_planes", shards=shards, each=paths)
+        planes = executor.run("save_planes", shards=shards, each=paths)
         manifest = {
             "kind": "distsvm checkpoint", "format": FORMAT, "version": __version__,
             "number": number, "problem": problem, "elapsed_s": elapsed_s, "seconds": seconds,
-            "notes": notes, "digest": digest,
+            "notes": notes, "digest": digest, "planes": planes,
         }  # fmt: skip
         write_json(aside / "manifest.json", manifest)
-    for old in _folders(home)[:-keep]:
+    for old in (*_folders(home)[:-keep], *home.glob(".round-*.part")):  # left by a kill
         shutil.rmtree(old)
     return folder
 
@@ -86,23 +91,24 @@ def read_checkpoint(folder: Path) -> Checkpoint:
             elapsed_s=manifest["elapsed_s"],
             seconds=manifest["seconds"],
             notes=manifest["notes"],
+            planes=manifest["planes"],
             arrays=read_arrays(folder / "driver.npz", CheckpointError, manifest["digest"]),
         )
     except KeyError as error:
         raise CheckpointError(f"{folder}/manifest.json is damaged: no {error}") from error
 
 
-def check_same_problem(checkpoint: Checkpoint, problem: dict[str, Any]) -> None:
+def check_same_problem(folder: Path, earlier: dict[str, Any], problem: dict[str, Any]) -> None:
     """Refuse to go on with another task, other data or another configuration."""
-    for name, what in (("task", "another task"), ("data", "other data")):
-        if checkpoint.problem.get(name) != problem[name]:
-            raise CheckpointError(f"{checkpoint.folder} belongs to a run with {what}")
-    was, now = checkpoint.problem.get("config", {}), problem["config"]
+    parts = {"task": "another task", "data": "other data", "validation": "other validation data"}
+    for name, what in parts.items():
+        if earlier.get(name) != problem[name]:
+            raise CheckpointError(f"{folder} belongs to a run with {what}")
+    was, now = earlier.get("config", {}), problem["config"]
     for name in sorted(set(was) | set(now)):
         if was.get(name) != now.get(name):
             raise CheckpointError(
-                f"{checkpoint.folder} belongs to a run with {name}={was.get(name)!r}, "
-                f"not {now.get(name)!r}"
+                f"{folder} belongs to a run with {name}={was.get(name)!r}, not {now.get(name)!r}"
             )
 
 

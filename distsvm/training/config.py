@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -28,7 +29,9 @@ class TrainConfig:
     rel_gap : float ≥ 0, optional
         Stop when (primal − dual) / primal ≤ rel_gap.
     max_rounds, max_seconds : optional
-        Stop after so many rounds of the run, or so many seconds of this session.
+        Stop after so many rounds of the run, or so many seconds of this session. The last round
+        allowed asks the oracle, so that it certifies: with a cache, a run that is resumed after
+        it has other bits than one with a larger limit (and the same certified optimum).
     rescaling : "margin" or "slack"
     solver : "auto" or "one-slack"
     cache_size : int ≥ 0 or "auto"
@@ -116,6 +119,17 @@ class TrainConfig:
             self._check(name, float, lambda v: 0 < v <= 1, "a number in (0, 1]")
         if self.cache_size != "auto":
             self._check("cache_size", int, lambda v: v >= 0, "a whole number ≥ 0, or 'auto'")
+        for name in ("random_state", "verbose"):
+            self._check(name, int, lambda v: v >= 0, "a whole number ≥ 0")
+        if not isinstance(self.qp, str):
+            raise ConfigError(f"qp={self.qp!r}: expected the name of a QP solver")
+        if not isinstance(self.executor_options, dict):
+            raise ConfigError(f"executor_options={self.executor_options!r}: expected a dict")
+        if self.run_dir is not None:
+            try:
+                object.__setattr__(self, "run_dir", os.fspath(self.run_dir))
+            except TypeError as error:
+                raise ConfigError(f"run_dir={self.run_dir!r}: expected a path") from error
         lowest = 2 * self.n_blocks + 1
         self._check("max_cuts", int, lambda v: v >= lowest, f"a whole number ≥ {lowest}")
         self._choose("rescaling", ("margin", "slack"))

@@ -27,17 +27,33 @@ class RunFolder:
         self.path = Path(path)
         self._history: TextIO | None = None
 
-    def create(
-        self, config: TrainConfig, task: Task, data: Any, validation: Any, used: dict[str, Any]
-    ) -> None:
-        """Begin a new run here; a folder that holds one already is refused, never overwritten.
-
-        `used` holds what the defaults came to: C, eps, n_examples and the like.
-        """
+    def check_new(self) -> None:
+        """Refuse a folder that cannot take a new run: one that holds a run is never overwritten."""
         if (self.path / "run.json").exists():
             raise ConfigError(
                 f"run_dir={str(self.path)!r} holds a run already; resume it, or take another folder"
             )
+        above = next(p for p in (self.path.absolute(), *self.path.absolute().parents) if p.exists())
+        if not above.is_dir() or not os.access(above, os.W_OK):
+            raise ConfigError(
+                f"run_dir={str(self.path)!r} cannot be made: {above} is no folder to write in"
+            )
+
+    def create(
+        self,
+        config: TrainConfig,
+        task: Task,
+        *,
+        data: Any,
+        validation: Any,
+        used: dict[str, Any],
+        problem: dict[str, Any],
+    ) -> None:
+        """Begin a new run here.
+
+        `used` holds what the defaults came to: C, eps, n_examples and the like; `problem` what a
+        continuation must have in common with it.
+        """
         self.path.mkdir(parents=True, exist_ok=True)
         description, arrays = describe(task)
         description["fields"] |= {name: to_json(array) for name, array in arrays.items()}
@@ -52,6 +68,7 @@ class RunFolder:
                 "data": data,
                 "validation": validation,
                 "used": used,
+                "problem": problem,
             },
         )
 
@@ -111,11 +128,13 @@ class RunFolder:
 
 def described_paths(data: Any) -> list[str] | None:
     """The absolute paths that `data` names, or None if it is not a path or a list of them."""
+    if data is None:
+        return None
     paths = [data] if isinstance(data, (str, os.PathLike)) else data
     if (
         isinstance(paths, (list, tuple))
         and paths
         and all(isinstance(p, (str, os.PathLike)) for p in paths)
     ):
-        return [os.path.abspath(os.fspath(p)) for p in paths]
+        return [os.path.abspath(os.path.expanduser(os.fspath(p))) for p in paths]
     return None

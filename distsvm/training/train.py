@@ -61,6 +61,10 @@ def train(
     watchers = list(callbacks)
     if settings.verbose:
         watchers.append(LogRounds(settings.verbose))
+    if not isinstance(task, Task):
+        raise ConfigError(f"task is {task!r}, expected an instance of a distsvm.Task")
+    if settings.run_dir is not None and not resume:
+        RunFolder(settings.run_dir).check_new()  # before the data is read
     with one_thread():
         trainer = Trainer(task, settings, watchers)
         try:
@@ -91,10 +95,15 @@ def resume(
     """
     folder = RunFolder(run_dir)
     run = folder.read()
-    if run["data"] is None:
+    if run["data"]["paths"] is None:
         raise ConfigError(
             f"the run in {run_dir} had its data in memory; call train(…, run_dir=…, resume=True) "
             "with the same data"
+        )
+    if run["validation"] is not None and run["validation"]["paths"] is None:
+        raise ConfigError(
+            f"the run in {run_dir} had its validation data in memory; call "
+            "train(…, run_dir=…, resume=True) with the same data"
         )
     fixed = set(changes) - TrainConfig.FREE
     if fixed:

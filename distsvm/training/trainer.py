@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.data import open_data
-from distsvm.errors import ConfigError, DataError
+from distsvm.errors import CheckpointError, ConfigError, DataError
 from distsvm.executors import make_executor
 from distsvm.executors.base import Executor
 from distsvm.messages import Facts, Score
@@ -64,7 +64,8 @@ class Trainer:
         self.history: list[Round] = []
         self.watch = Watch()
         self._started = time.perf_counter()
-        self._earlier_s = 0.0
+        self._earlier_s = self._earlier_load_s = 0.0
+        self._note: str | None = None
 
     # --- data ------------------------------------------------------------------------------
 
@@ -101,9 +102,14 @@ class Trainer:
             "bind", self.task, config.rescaling, self.cache_size, self.folder is not None,
             shards=self.shards, each=[(first,) for first in firsts[: len(specs)]],
         )  # fmt: skip
+        self.check_fingerprint = ""
         if checks:
             self.executor.prepare("attach", self.task, shards=self.check_shards)
+            if self.folder is not None:
+                parts = self.executor.run("fingerprint", shards=self.check_shards)
+                self.check_fingerprint = "".join(parts)
         self.facts = _sum(facts)
+        self.load_s = time.perf_counter() - self._started
         if not self.facts.weight > 0:
             raise DataError("the examples' weights, times those of their classes, are all 0")
 
@@ -148,18 +154,24 @@ class Trainer:
         checkpoint = self._checkpoint(resume)
         if checkpoint is None:
             self.state: State = self.solver.begin(self.risk, self._start(start))
-            if self.folder is not None and not resume:
-                self.folder.create(
-                    config,
-                    self.given_task,
-                    self._described(self.data),
-                    self._described(self.validation),
-                    asdict(self._start_facts()),
-                )
         else:
             self._restore(checkpoint)
         if self.folder is not None:
+            if not resume:
+                self._create(self.folder)
             self.folder.keep_history(self.history)
+            if not resume and start is not None:
+                self._write_checkpoint(self.folder)  # or a crash would forget where it started
+
+    def _create(self, folder: RunFolder) -> None:
+        folder.create(
+            self.config,
+            self.given_task,
+            data=self._described(self.data),
+            validation=self._described(self.validation),
+            used=asdict(self._start_facts()),
+            problem=self._problem(),
+        )
 
     def _start(self, start: Any) -> np.ndarray | None:
         if start is None:
@@ -171,8 +183,14 @@ class Trainer:
         return self.task.carry(start.w, start.task)
 
     def _described(self, data: Any) -> dict[str, Any] | None:
-        paths = described_paths(data)
-        return None if paths is None else {"paths": paths, "options": self.data_options}
+        """How to find the data again: paths is None for data in memory."""
+        if data is None:
+            return None
+        options = {
+            name: np.dtype(value).name if name == "dtype" else value
+            for name, value in self.data_options.items()
+        }
+        return {"paths": described_paths(data), "options": options}
 
     def _problem(self) -> dict[str, Any]:
         """What a checkpoint belongs to: task, data and the fixed part of the configuration."""
@@ -182,6 +200,7 @@ class Trainer:
         return {
             "task": f"{description['task']}:{digest(text):x}",
             "data": f"{digest(self.facts.fingerprint):x}",
+            "validation": f"{digest(self.check_fingerprint):x}",
             "config": {k: v for k, v in config.items() if k not in TrainConfig.FREE},
         }
 
@@ -190,12 +209,13 @@ class Trainer:
             return None
         if self.folder is None:
             raise ConfigError("resume=True needs run_dir, the folder of the run")
-        self.folder.read()
+        problem = self._problem()
+        check_same_problem(self.folder.path, self.folder.read()["problem"], problem)
         checkpoint = latest_checkpoint(self.folder.path)
         if checkpoint is None:
             log.warning("%s has no checkpoint yet: starting from the beginning", self.folder.path)
             return None
-        check_same_problem(checkpoint, self._problem())
+        check_same_problem(checkpoint.folder, checkpoint.problem, problem)
         return checkpoint
 
     def _restore(self, checkpoint: Checkpoint) -> None:
@@ -204,18 +224,25 @@ class Trainer:
         best_w = arrays.pop("validation_w", None)
         self.state = self.solver.restore(self.risk, arrays)
         self.state.clock.seconds.update(checkpoint.seconds)
-        self._earlier_s = checkpoint.elapsed_s
-        self.watch = Watch(notes["best_validation"], best_w, notes["n_since"], self.state.bounds.w)
-        paths = [(checkpoint.planes(shard),) for shard in self.shards]
-        self.executor.run("load_planes", shards=self.shards, each=paths)
+        self._earlier_s, self._earlier_load_s = checkpoint.elapsed_s, notes["load_s"]
+        self.watch = Watch.from_notes(notes["validation"], best_w, self.state.bounds.w)
+        files = checkpoint.plane_files()
+        found = self.executor.run("load_planes", shards=self.shards, each=files)
+        if not all(found):
+            self._note = f"resumed without the planes of {found.count(False)} shards"
+            log.warning("%s: %s", checkpoint.folder, self._note)
         rounds = self.folder.history()
         self.history = [record for record in rounds if record.number <= checkpoint.number]
+        if len(self.history) != checkpoint.number:
+            raise CheckpointError(
+                f"{self.folder.path / 'history.jsonl'} has {len(self.history)} of the "
+                f"{checkpoint.number} rounds before the checkpoint: it is damaged"
+            )
 
     # --- rounds ----------------------------------------------------------------------------
 
     def run(self) -> TrainResult:
         """Rounds until something says stop; then the result."""
-        self.load_s = time.perf_counter() - self._started
         for callback in self.callbacks:
             callback.on_start(self._start_facts())
         self._saved_s = time.perf_counter()
@@ -252,8 +279,10 @@ class Trainer:
             self.watch.look(record.number, self.state.bounds, self._evaluate)
         score = self.watch.score
         activity = self.executor.activity()
+        note, self._note = self._note, None
         return replace(
             record,
+            note=note,
             elapsed_s=self._elapsed(),
             validation_loss=None if score is None else score.mean_loss,
             validation_accuracy=None if score is None else score.accuracy,
@@ -290,22 +319,31 @@ class Trainer:
         due = record.number % config.checkpoint_rounds == 0
         if not (final or due or now - self._saved_s >= config.checkpoint_seconds):
             return
+        self._write_checkpoint(self.folder)
+        self._saved_s = time.perf_counter()
+
+    def _write_checkpoint(self, folder: RunFolder) -> None:
         arrays = self.state.arrays()
         if self.watch.w is not None:
             arrays["validation_w"] = self.watch.w
         write_checkpoint(
-            self.folder.path, number=record.number, problem=self._problem(),
+            folder.path, number=self.state.number, problem=self._problem(),
             elapsed_s=self._elapsed(), seconds=self.state.clock.seconds,
-            notes={"best_validation": self.watch.best, "n_since": self.watch.n_since},
-            arrays=arrays, executor=self.executor, shards=self.shards, keep=config.keep_checkpoints,
+            notes={"validation": self.watch.notes(), "load_s": self._earlier_load_s + self.load_s},
+            arrays=arrays, executor=self.executor, shards=self.shards,
+            keep=self.config.keep_checkpoints,
         )  # fmt: skip
-        self._saved_s = time.perf_counter()
 
     # --- the end ---------------------------------------------------------------------------
 
     def _result(self, reason: str) -> TrainResult:
         bounds, last = self.watch.chosen(self.state.bounds), self.history[-1]
         assert bounds.w is not None
+        if not bounds.w.any() and bounds.gap > self.C * self.eps:
+            log.warning(
+                "no w so far has a smaller primal value than w = 0, which predicts the same for "
+                "everything; more rounds, or a smaller C, will help"
+            )
         result = TrainResult(
             model=Model(self.task, bounds.w),
             certificate=bounds.certificate, primal=bounds.primal, dual=bounds.dual, gap=bounds.gap,
@@ -326,8 +364,9 @@ class Trainer:
     def _seconds(self) -> dict[str, float]:
         phases = dict(self.state.clock.seconds)
         total = self._elapsed()
-        other = max(0.0, total - self.load_s - sum(phases.values()))
-        return {"load": self.load_s, **phases, "other": other, "total": total}
+        load_s = self._earlier_load_s + self.load_s
+        other = max(0.0, total - load_s - sum(phases.values()))
+        return {"load": load_s, **phases, "other": other, "total": total}
 
     def _elapsed(self) -> float:
         return self._earlier_s + time.perf_counter() - self._started

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,18 @@ class Watch:
                 "exact": bounds.exact,
             }
             self.w, self.n_since = bounds.w, 0
+
+    def notes(self) -> dict[str, Any]:
+        """What a checkpoint has to remember, besides w."""
+        score = None if self.score is None else asdict(self.score)
+        return {"best": self.best, "n_since": self.n_since, "score": score}
+
+    @classmethod
+    def from_notes(
+        cls, notes: dict[str, Any], w: np.ndarray | None, seen: np.ndarray | None
+    ) -> Watch:
+        score = None if notes["score"] is None else Score(**notes["score"])
+        return cls(notes["best"], w, notes["n_since"], seen, score)
 
     def chosen(self, bounds: Bounds) -> Bounds:
         """The bounds with the w to return: that of the lowest loss, else the certified best."""

@@ -135,20 +135,25 @@ class ShardWorker:
 
     # --- checkpoints -----------------------------------------------------------------------
 
-    def save_planes(self, path: str) -> None:
-        """Write the cache to a file."""
-        write_arrays(Path(path), {"turn": np.array(self._turn), **self.cache.state()})
+    def fingerprint(self) -> str:
+        """A digest of the examples."""
+        return self.oracle.fingerprint()
 
-    def load_planes(self, path: str) -> None:
-        """Take up the cache that `save_planes` wrote; nothing to do where there is no such file."""
+    def save_planes(self, path: str) -> str:
+        """Write the cache to a file, and return its digest."""
+        return write_arrays(Path(path), {"turn": np.array(self._turn), **self.cache.state()})
+
+    def load_planes(self, path: str, digest: str) -> bool:
+        """Take up the cache that `save_planes` wrote; False where the file is gone."""
         if not Path(path).exists():
-            return
-        state = read_arrays(Path(path), CheckpointError)
+            return False
+        state = read_arrays(Path(path), CheckpointError, digest)
         try:
             self._turn = int(state.pop("turn"))
             self.cache.restore(state)
         except (KeyError, IndexError, ValueError) as error:
             raise CheckpointError(f"{path} does not fit this shard: {error}") from error
+        return True
 
 
 class Tally:

@@ -86,7 +86,7 @@ def test_comments_blanks_queries_and_ends_of_lines_are_as_the_format_allows(path
     assert shard.x.n_columns == 11
     assert not shard.x.zero_based
     assert shard.weight is None
-    assert shard.source == f"{path}, bytes 22 to {len(text)}"
+    assert shard.source == f"{path}, bytes 0 to {len(text)}"
 
 
 def test_unlabelled_lines_may_have_labels_and_need_none(path):
@@ -139,7 +139,7 @@ def assert_parsed(token):
     from distsvm.data.readers.svmlight import SvmlightSpec
 
     token = token.lstrip("-")
-    y, _, _, values = SvmlightSpec(())._parse("", 0, f"{token} 1:+{token} 2:-{token}\n".encode())
+    y, _, _, values = SvmlightSpec(()).parse("", 0, f"{token} 1:+{token} 2:-{token}\n".encode())
     assert y[0] == values[0] == -values[1] == float(token)
 
 

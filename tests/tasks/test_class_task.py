@@ -1,6 +1,7 @@
 """Binary and multiclass: the compiled oracle equals enumeration, for every loss and data."""
 
 import logging
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -175,6 +176,12 @@ def test_carry_keeps_the_scores_of_old_features_and_classes():
         ({"class_weight": "even"}, "balanced"),
         ({"class_weight": {7: 1.0}}, "7"),
         ({"class_weight": {0: -1.0}}, "-1"),
+        ({"class_weight": {0: "much"}}, "much"),
+        ({"class_weight": [1, 2, 3]}, "expected 'balanced', a dict"),
+        ({"losses": [["a"]]}, "numbers"),
+        ({"losses": [[0, 1], [1]]}, "numbers"),
+        ({"loss_scale": "big"}, "loss_scale='big'"),
+        ({"intercept_scaling": float("nan")}, "intercept_scaling=nan"),
     ],
 )
 def test_bad_settings_are_refused_by_name(change, message):
@@ -195,3 +202,24 @@ def test_bad_labels_are_refused():
         task.oracle(Shard(as_rows(X), np.array([0, 1, 5, 1]), None, first=10), "margin")
     with pytest.raises(DataError, match="3 features, expected 2"):
         task.oracle(Shard(as_rows(np.ones((4, 3))), np.array([0, 1, 2, 1]), None), "margin")
+
+
+def test_thousands_of_classes_take_little_more_memory_than_w():
+    k = 5000
+    X = np.random.default_rng(0).standard_normal((k, 3))
+    task, shard = prepared(MulticlassTask(), X, np.arange(k))
+    tracemalloc.start()
+    oracle = task.oracle(shard, "margin")
+    square, radius = oracle.size(np.ones(k))
+    answer = oracle.separate(oracle.view(np.zeros(task.dim)), np.arange(64))
+    oracle.accumulate(answer.planes, np.ones(64), np.zeros(task.dim))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20e6  # a matrix of 5000 × 5000 would be 200 MB
+    assert np.isclose(square, (X**2).sum() + k)
+    assert np.isclose(radius, np.sqrt(2 * ((X**2).sum(axis=1).max() + 1)))
+
+
+def test_labels_too_large_for_whole_numbers_stay_as_they_are():
+    task, _ = prepared(MulticlassTask(), np.ones((3, 2)), np.array([0.0, 1e300, 2e300]))
+    assert task.labels.tolist() == [0.0, 1e300, 2e300]

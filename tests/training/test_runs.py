@@ -75,13 +75,40 @@ def test_a_smaller_eps_goes_on_from_where_the_run_ended(tmp_path):
     assert again.gap <= 1e-4 * again.C
 
 
-def test_lost_planes_cost_time_and_not_the_optimum(tmp_path):
+def test_lost_planes_cost_time_and_not_the_optimum(tmp_path, caplog):
     go(tmp_path / "run", callbacks=[StopAfter(8)])
     for path in latest_checkpoint(tmp_path / "run").folder.glob("planes-*"):
         path.unlink()
     result = go(tmp_path / "run", resume=True)
     assert result.stop_reason == "eps"
-    assert result.gap <= result.C * result.eps
+    tight = go(tmp_path / "tight", eps=1e-7)
+    assert result.dual <= tight.primal
+    assert tight.dual <= result.primal <= tight.dual + 2 * result.C * 1e-4
+    note = "resumed without the planes of 5 shards"
+    assert [record.note for record in result.history] == [None] * 8 + [note] + [None] * (
+        result.n_rounds - 9
+    )
+    assert note in caplog.text
+
+
+def swapped(folder):
+    shutil.copy(folder / "planes-00000.npz", folder / "planes-00001.npz")
+
+
+def inflated(folder):
+    path = folder / "planes-00002.npz"
+    with np.load(path) as file:
+        arrays = dict(file)
+    arrays["loss"] = 3 * arrays["loss"]
+    np.savez(path, **arrays)
+
+
+@pytest.mark.parametrize("harm", [swapped, inflated])
+def test_planes_that_are_not_the_shards_own_are_refused(tmp_path, harm):
+    go(tmp_path / "run", callbacks=[StopAfter(8)])
+    harm(latest_checkpoint(tmp_path / "run").folder)
+    with pytest.raises(CheckpointError, match="damaged"):
+        go(tmp_path / "run", resume=True)
 
 
 def test_the_folder_holds_what_the_result_says(tmp_path):
@@ -168,6 +195,12 @@ def test_another_problem_is_refused(tmp_path):
         go(tmp_path / "run", C=21.0, resume=True)
     with pytest.raises(CheckpointError, match="does not exist"):
         go(tmp_path / "nothing", resume=True)
+    shutil.rmtree(tmp_path / "run" / "checkpoints")  # and before the first checkpoint
+    with pytest.raises(CheckpointError, match="other data"):
+        go(tmp_path / "run", inputs=INPUTS[::-1], outputs=OUTPUTS[::-1], resume=True)
+    with pytest.raises(CheckpointError, match=r"C=20\.0"):
+        go(tmp_path / "run", C=21.0, resume=True)
+    assert go(tmp_path / "run", resume=True).stop_reason == "eps"
     with pytest.raises(ConfigError, match="needs run_dir"):
         train(ToyChain(), INPUTS, OUTPUTS, resume=True, **CONFIG)
 
@@ -182,6 +215,71 @@ def test_a_crash_while_writing_leaves_the_last_checkpoint(tmp_path, monkeypatch)
     assert latest_checkpoint(tmp_path / "run").number == 5
     result = go(tmp_path / "run", resume=True)
     assert history(result) == history(go(tmp_path / "whole"))
+
+
+def test_a_kill_in_a_checkpoint_leaves_nothing_for_good(tmp_path):
+    go(tmp_path / "run", callbacks=[StopAfter(5)])
+    left = tmp_path / "run" / "checkpoints" / ".round-00000006-abc.part"
+    left.mkdir()
+    go(tmp_path / "run", resume=True)
+    assert not left.exists()
+
+
+def test_a_history_that_does_not_reach_the_checkpoint_is_refused(tmp_path):
+    go(tmp_path / "run", callbacks=[StopAfter(5)])
+    path = tmp_path / "run" / "history.jsonl"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:3]))
+    with pytest.raises(CheckpointError, match="3 of the 5 rounds"):
+        go(tmp_path / "run", resume=True)
+
+
+class Row:
+    """An input that JSON cannot hold, and whose repr says nothing of its value."""
+
+    def __init__(self, symbols):
+        self.symbols = symbols
+
+    def __iter__(self):
+        return iter(self.symbols)
+
+    def __len__(self):
+        return len(self.symbols)
+
+
+def test_inputs_of_any_class_are_told_apart_by_their_value(tmp_path):
+    rows = [Row(x) for x in INPUTS]
+    go(tmp_path / "run", inputs=rows, callbacks=[StopAfter(3)])
+    with pytest.raises(CheckpointError, match="other data"):
+        go(tmp_path / "run", inputs=[Row(x[::-1]) for x in INPUTS], resume=True)
+    again = go(tmp_path / "run", inputs=[Row(x) for x in INPUTS], resume=True)
+    assert again.stop_reason == "eps"
+
+
+def test_a_start_is_not_forgotten_before_the_first_checkpoint(tmp_path):
+    first = go(tmp_path / "first", eps=0.01)
+    whole = go(tmp_path / "whole", start=first.model)
+
+    class Dies(Callback):
+        def on_round(self, record):
+            raise RuntimeError("as if killed")
+
+    with pytest.raises(RuntimeError):
+        go(tmp_path / "part", start=first.model, callbacks=[Dies()])
+    result = go(tmp_path / "part", resume=True)
+    assert np.array_equal(result.model.w, whole.model.w)
+    assert history(result) == history(whole)
+
+
+def test_values_too_large_for_numbers_are_an_error_and_no_certificate():
+    for change in ({"weight": np.full(60, 1e307)}, {"C": 1e308}):
+        with pytest.raises(distsvm.DistSVMError, match="too large|not finite"):
+            train(ToyChain(), INPUTS, OUTPUTS, executor="serial", **change)
+
+
+def test_a_run_folder_that_cannot_be_is_said_before_the_data_is_read(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="cannot be made"):
+        train(ToyChain(), object(), run_dir=tmp_path / "file" / "run")
 
 
 def test_a_run_on_files_is_resumed_by_its_folder_alone(tmp_path):
@@ -200,6 +298,12 @@ def test_a_run_on_files_is_resumed_by_its_folder_alone(tmp_path):
     go(tmp_path / "memory")
     with pytest.raises(ConfigError, match="data in memory"):
         resume(tmp_path / "memory", task=ToyChain)
+    mixed = tmp_path / "mixed"
+    train(MulticlassTask(), data, validation=(X, y), run_dir=mixed, max_rounds=2, **config)
+    with pytest.raises(ConfigError, match="validation data in memory"):
+        resume(mixed)
+    with pytest.raises(CheckpointError, match="other validation data"):
+        train(MulticlassTask(), data, run_dir=mixed, resume=True, **config)
 
 
 def test_validation_stops_early_and_gives_the_best_w_there(tmp_path):
@@ -226,6 +330,7 @@ def test_validation_stops_early_and_gives_the_best_w_there(tmp_path):
     again = train(task, (X[:150], flipped[:150]), resume=True, **kinds, **config)
     assert np.array_equal(again.model.w, result.model.w)
     assert again.best_validation == result.best_validation
+    assert history(again) == history(result)
 
 
 def test_training_starts_from_a_model_or_a_run_also_with_more_data(tmp_path):

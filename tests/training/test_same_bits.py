@@ -6,7 +6,7 @@ from scipy import sparse
 from toy_tasks import ToyChain, toy_chains
 
 from distsvm import MulticlassTask, train
-from distsvm.data.synthetic import make_multiclass
+from distsvm.data.synthetic import make_multiclass, make_sparse_multiclass
 
 WORKER_FIELDS = {"seconds", "elapsed_s", "busy_s", "n_restarts"}
 
@@ -72,3 +72,15 @@ def test_same_bits(problem, executor, n_workers, request):
     assert np.array_equal(result.model.w, expected.model.w)
     assert history(result) == history(expected)
     assert (result.primal, result.dual) == (expected.primal, expected.dual)
+
+
+@pytest.mark.parametrize("n_shards", [4, 9])
+@pytest.mark.parametrize("n_workers", [2, 3])
+def test_same_bits_where_sums_are_sparse(n_shards, n_workers):
+    # So few entries that some partial sums travel sparse and others stay dense.
+    X, y = make_sparse_multiclass(600, 3000, 5)
+    config = {"n_shards": n_shards, "max_rounds": 8}
+    one = train(MulticlassTask(), (X, y), executor="serial", **config)
+    two = train(MulticlassTask(), (X, y), executor="processes", n_workers=n_workers, **config)
+    assert np.array_equal(one.model.w, two.model.w)
+    assert history(one) == history(two)

@@ -80,9 +80,10 @@ def test_planes_saved_and_loaded_answer_with_the_same_bits(tmp_path):
         made.fresh(point(seed))
     made.refresh(point(9), 1, 0.2)
     path = str(tmp_path / "planes.npz")
-    made.save_planes(path)
+    digest = made.save_planes(path)
     twin = worker()
-    twin.load_planes(path)
+    assert twin.load_planes(path, digest)
+    assert not worker().load_planes(str(tmp_path / "gone.npz"), digest)
     for seed in range(20, 23):
         a, b = made.cached(point(seed)), twin.cached(point(seed))
         assert np.array_equal(to_dense(a.a), to_dense(b.a))
@@ -92,10 +93,10 @@ def test_planes_saved_and_loaded_answer_with_the_same_bits(tmp_path):
 
 def test_damaged_planes_are_refused(tmp_path):
     path = tmp_path / "planes.npz"
-    worker().save_planes(str(path))
+    digest = worker().save_planes(str(path))
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(CheckpointError, match="damaged"):
-        worker().load_planes(str(path))
+        worker().load_planes(str(path), digest)
 
 
 def test_an_empty_shard_is_refused():

@@ -11,8 +11,8 @@ import numpy as np
 from distsvm.data.files import Paths, find_files
 from distsvm.data.ragged import Ragged
 from distsvm.data.readers.column_lines import ColumnReading, Columns
-from distsvm.data.readers.lines import Part, text_bytes
-from distsvm.data.readers.sentences import cut_sentences, described
+from distsvm.data.readers.lines import Part, described, text_bytes
+from distsvm.data.readers.sentences import cut_sentences
 from distsvm.data.readers.token_rows import FIRST_CODE, Field, token_rows
 from distsvm.data.sequences import SequenceRows, TagRows
 from distsvm.data.shard import Shard

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
-from typing import BinaryIO
+from itertools import groupby, islice, pairwise
+from typing import BinaryIO, TypeAlias
 
 import numpy as np
 
 from distsvm.data.files import is_gzip, opened
-from distsvm.data.partition import partition
-from distsvm.errors import DataError
+from distsvm.data.partition import MAX_SHARDS, partition
+from distsvm.errors import ConfigError, DataError
 
+logger = logging.getLogger(__name__)
+
+MIN_BYTES = 1 << 16  # of a shard, unless the number of shards is given
 BLOCK_BYTES = 1 << 20  # of text at a time
 UNITS_PER_SHARD = 8  # places in a shard's length where a cut may fall
 GZIP_RATIO = 4  # text usually packs to about a quarter
@@ -35,20 +39,46 @@ class Part:
         return self.path if self.stop is None else f"{self.path}, bytes {self.start} to {self.stop}"
 
 
-def cut_files(paths: Sequence[str], n_parts: int) -> list[tuple[Part, ...]]:
-    """n_parts or, where there are too few lines, fewer runs of lines, of about equal bytes.
+Starts: TypeAlias = "Callable[[BinaryIO, int], Iterator[int]]"
 
-    Every run begins with an example, so that none is empty; a packed file is never cut. Only the
-    neighbourhood of possible cuts is read, unless lines are about as long as the runs.
+
+def cut_files(
+    paths: Sequence[str], n_shards: int | None, starts: Starts | None = None, what: str = "examples"
+) -> list[tuple[Part, ...]]:
+    """n_shards runs of examples of about equal bytes, none of them empty.
+
+    By default 16, or as many as have 64 KiB of text each. Fewer (with a warning, if the number was
+    given) where there are too few examples, or too few packed files, which are never cut. Only the
+    neighbourhood of possible cuts is read, unless examples are about as long as the runs.
+
+    Parameters
+    ----------
+    starts : function of (file, spacing), optional
+        Yields where examples begin, each at least `spacing` bytes after the one before; by default
+        every line that is neither blank nor a comment is one.
+    what : str
+        What the file has none of, if it has none.
     """
-    spacing = text_bytes(paths) // (n_parts * UNITS_PER_SHARD)
-    units = _units(paths, spacing)
+    if n_shards is not None and n_shards < 1:
+        raise ConfigError(f"n_shards={n_shards}: expected at least 1")
+    n_bytes = text_bytes(paths)
+    n_parts = n_shards or max(1, min(MAX_SHARDS, n_bytes // MIN_BYTES))
+    starts = starts or _example_starts
+    units = _units(paths, n_bytes // (n_parts * UNITS_PER_SHARD), starts, what)
     if len(units) < n_parts:
-        units = _units(paths, 1)
+        units = _units(paths, 1, starts, what)
     costs = np.array([unit.n_bytes for unit in units], dtype=np.float64)
-    return [
-        _joined(units[run.start : run.stop]) for run in partition(costs, min(n_parts, len(units)))
-    ]
+    runs = partition(costs, min(n_parts, len(units)))
+    if n_shards is not None and len(runs) < n_shards:
+        logger.warning("n_shards=%d: the data gives no more than %d", n_shards, len(runs))
+    return [_joined(units[run.start : run.stop]) for run in runs]
+
+
+def described(parts: Sequence[Part]) -> str:
+    """The parts as the source of a shard, for messages."""
+    if len(parts) < 3:
+        return "; ".join(map(str, parts))
+    return f"{parts[0]}; … ; {parts[-1]} ({len(parts)} files)"
 
 
 def text_bytes(paths: Sequence[str]) -> int:
@@ -80,19 +110,20 @@ def blocks(part: Part) -> Iterator[tuple[int, bytes]]:
             yield offset, tail + b"\n"
 
 
-def _units(paths: Sequence[str], spacing: int) -> list[Part]:
+def _units(paths: Sequence[str], spacing: int, starts: Starts, what: str) -> list[Part]:
     """Parts of at least `spacing` bytes, where they are not the last; a packed file is one."""
     units: list[Part] = []
     for path in paths:
         with opened(path) as file:
-            examples = _example_starts(file, spacing)
-            starts = list(islice(examples, 1) if is_gzip(path) else examples)
-        if not starts:
-            raise DataError(f"{path}: the file has no examples")
+            found = starts(file, spacing)
+            places = list(islice(found, 1) if is_gzip(path) else found)
+        if not places:
+            raise DataError(f"{path}: the file has no {what}")
         if is_gzip(path):
             units.append(Part(path, 0, None))
         else:
-            edges = pairwise([*starts, os.path.getsize(path)])
+            # From the first byte on, so that what is wrong before the first example is seen.
+            edges = pairwise([0, *places[1:], os.path.getsize(path)])
             units += [Part(path, start, stop) for start, stop in edges]
     return units
 
@@ -112,11 +143,6 @@ def _example_starts(file: BinaryIO, spacing: int) -> Iterator[int]:
 
 
 def _joined(units: Sequence[Part]) -> tuple[Part, ...]:
-    """The same lines in as few parts as possible."""
-    parts: list[Part] = []
-    for unit in units:
-        if parts and parts[-1].path == unit.path:
-            parts[-1] = Part(unit.path, parts[-1].start, unit.stop)
-        else:
-            parts.append(unit)
-    return tuple(parts)
+    """The same examples in as few parts as possible."""
+    runs = [list(run) for _, run in groupby(units, key=lambda unit: unit.path)]
+    return tuple(Part(run[0].path, run[0].start, run[-1].stop) for run in runs)

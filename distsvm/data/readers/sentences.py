@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-import os
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby, islice, pairwise
+from functools import partial
 from typing import BinaryIO, Protocol
 
-import numpy as np
+from distsvm.data.files import line_number
+from distsvm.data.readers.lines import Part, blocks, cut_files
+from distsvm.errors import DataError
 
-from distsvm.data.files import is_gzip, line_number, opened
-from distsvm.data.partition import MAX_SHARDS, partition
-from distsvm.data.readers.lines import UNITS_PER_SHARD, Part, blocks, text_bytes
-from distsvm.errors import ConfigError, DataError
-
-logger = logging.getLogger(__name__)
-
-MIN_BYTES = 1 << 16  # of a shard, unless the number of shards is given
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -35,30 +27,9 @@ class Sentences(Protocol):
 def cut_sentences(
     paths: Sequence[str], n_shards: int | None, sentences: Sentences
 ) -> list[tuple[Part, ...]]:
-    """n_shards runs of sentences of about equal bytes, none of them empty.
-
-    By default 16, or as many as have 64 KiB of text each. Fewer (with a warning, if the number was
-    given) where there are too few sentences, or too few packed files, which are never cut.
-    """
-    if n_shards is not None and n_shards < 1:
-        raise ConfigError(f"n_shards={n_shards}: expected at least 1")
-    n_bytes = text_bytes(paths)
-    n_parts = n_shards or max(1, min(MAX_SHARDS, n_bytes // MIN_BYTES))
-    units = _units(paths, n_bytes // (n_parts * UNITS_PER_SHARD), sentences)
-    if len(units) < n_parts:
-        units = _units(paths, 1, sentences)
-    costs = np.array([unit.n_bytes for unit in units], dtype=np.float64)
-    runs = partition(costs, min(n_parts, len(units)))
-    if n_shards is not None and len(runs) < n_shards:
-        logger.warning("n_shards=%d: the data gives no more than %d", n_shards, len(runs))
-    return [_joined(units[run.start : run.stop]) for run in runs]
-
-
-def described(parts: Sequence[Part]) -> str:
-    """The parts as the source of a shard, for messages."""
-    if len(parts) < 3:
-        return "; ".join(map(str, parts))
-    return f"{parts[0]}; … ; {parts[-1]} ({len(parts)} files)"
+    """As cut_files, where an example is a sentence."""
+    starts = partial(_sentence_starts, sentences=sentences)
+    return cut_files(paths, n_shards, starts, "sentences")
 
 
 def texts(part: Part) -> Iterator[tuple[int, bytes]]:
@@ -77,24 +48,6 @@ def texts(part: Part) -> Iterator[tuple[int, bytes]]:
         yield offset, text
 
 
-def _units(paths: Sequence[str], spacing: int, sentences: Sentences) -> list[Part]:
-    """Parts of at least `spacing` bytes, where they are not the last; a packed file is one."""
-    units: list[Part] = []
-    for path in paths:
-        with opened(path) as file:
-            found = _sentence_starts(file, spacing, sentences)
-            starts = list(islice(found, 1) if is_gzip(path) else found)
-        if not starts:
-            raise DataError(f"{path}: the file has no sentences")
-        if is_gzip(path):
-            units.append(Part(path, 0, None))
-        else:
-            # From the first byte on, so that what is wrong before the first sentence is seen.
-            edges = pairwise([0, *starts[1:], os.path.getsize(path)])
-            units += [Part(path, start, stop) for start, stop in edges]
-    return units
-
-
 def _sentence_starts(file: BinaryIO, spacing: int, sentences: Sentences) -> Iterator[int]:
     """Where sentences begin, each at least `spacing` bytes after the one before."""
     place = 0
@@ -109,9 +62,3 @@ def _sentence_starts(file: BinaryIO, spacing: int, sentences: Sentences) -> Iter
                 begins = sentences.beginnings(at_start=False)
                 continue
         place += len(line)
-
-
-def _joined(units: Sequence[Part]) -> tuple[Part, ...]:
-    """The same sentences in as few parts as possible."""
-    runs = [list(run) for _, run in groupby(units, key=lambda unit: unit.path)]
-    return tuple(Part(run[0].path, run[0].start, run[-1].stop) for run in runs)

@@ -13,8 +13,8 @@ from distsvm.data.features import SparseRows
 from distsvm.data.files import Paths, find_files, line_number
 from distsvm.data.ragged import Ragged
 from distsvm.data.readers.growing import GrowingRows
-from distsvm.data.readers.lines import Part, text_bytes
-from distsvm.data.readers.sentences import cut_sentences, described, texts
+from distsvm.data.readers.lines import Part, described, text_bytes
+from distsvm.data.readers.sentences import cut_sentences, texts
 from distsvm.data.readers.svmlight import SvmlightSpec
 from distsvm.data.sequences import SequenceRows, TagRows
 from distsvm.data.shard import Shard
@@ -135,7 +135,7 @@ class SvmHmmSpec:
         for head in heads:
             if head[1] is not None:
                 rest[head.start(1) : head.end(1)] = b" " * len(head[1])
-        _, *entries = SvmlightSpec((), labelled=False)._parse(path, offset, bytes(rest))
+        _, *entries = SvmlightSpec((), labelled=False).parse(path, offset, bytes(rest))
         lengths, columns, values = entries
         qids = np.array([int(head[2]) for head in heads], dtype=np.int64)
         tags = [head[1] for head in heads] if self.labelled else []

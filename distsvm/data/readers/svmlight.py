@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,16 +10,12 @@ import numpy as np
 
 from distsvm.data.features import SparseRows, frozen
 from distsvm.data.files import Paths, find_files, line_number
-from distsvm.data.partition import MAX_SHARDS
 from distsvm.data.readers.growing import Growing, GrowingRows
-from distsvm.data.readers.lines import Part, blocks, cut_files, text_bytes
+from distsvm.data.readers.lines import Part, blocks, cut_files, described, text_bytes
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
 from distsvm.kernels import svmlight as kernel
 
-logger = logging.getLogger(__name__)
-
-MIN_BYTES = 1 << 16  # of a shard, unless the number of shards is given
 FLOAT64_MAX = np.finfo(np.float64).max
 
 EXPECTED = {
@@ -70,17 +65,8 @@ class SvmlightData:
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
     ) -> list[SvmlightSpec]:
-        """How to load each of n_shards shards of about equal bytes, none of them empty.
-
-        By default 16, or as many as have 64 KiB of text each. Fewer (with a warning, if the number
-        was given) where there are too few lines, or too few packed files.
-        """
-        if n_shards is not None and n_shards < 1:
-            raise ConfigError(f"n_shards={n_shards}: expected at least 1")
-        n_parts = n_shards or max(1, min(MAX_SHARDS, self.n_bytes // MIN_BYTES))
-        runs = cut_files(self.paths, n_parts)
-        if n_shards is not None and len(runs) < n_shards:
-            logger.warning("n_shards=%d: the data gives no more than %d", n_shards, len(runs))
+        """How to load each of n_shards shards of about equal bytes; see cut_files."""
+        runs = cut_files(self.paths, n_shards)
         return [SvmlightSpec(run, self.dtype.name, self.labelled) for run in runs]
 
 
@@ -100,19 +86,14 @@ class SvmlightSpec:
             for offset, text in blocks(part):
                 done += len(text)
                 share = min(1.0, done / n_bytes)
-                y, lengths, columns, values = self._parse(part.path, offset, text)
+                y, lengths, columns, values = self.parse(part.path, offset, text)
                 labels.extend(y, share)
                 rows.extend(lengths, columns, values, share)
         x = SparseRows(*rows.finish(), zero_based=False)
-        return Shard(x, labels.finish() if self.labelled else None, None, source=self.source)
+        truth = labels.finish() if self.labelled else None
+        return Shard(x, truth, None, source=described(self.parts))
 
-    @property
-    def source(self) -> str:
-        if len(self.parts) < 3:
-            return "; ".join(map(str, self.parts))
-        return f"{self.parts[0]}; … ; {self.parts[-1]} ({len(self.parts)} files)"
-
-    def _parse(self, path: str, offset: int, text: bytes) -> tuple[np.ndarray, ...]:
+    def parse(self, path: str, offset: int, text: bytes) -> tuple[np.ndarray, ...]:
         """Labels, rows' lengths, columns and values of these lines from this offset on."""
         array = frozen(np.frombuffer(text, dtype=np.uint8))
         n_lines, n_colons = kernel.count(array)

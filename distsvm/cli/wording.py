@@ -1,0 +1,53 @@
+"""The library's messages in the words of the command line: options instead of parameters."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from distsvm.cli.options import EXECUTOR_OPTIONS, GROUPS
+
+FLAGS = {
+    **{option.field: option.flag for options in GROUPS.values() for option in options},
+    **{option.field: option.flag for option in EXECUTOR_OPTIONS},
+    "loss": "--loss",
+    "loss_scale": "--loss-scale",
+    "intercept_scaling": "--intercept-scaling",
+    "class_weight": "--class-weight",
+    "start": "--start",
+    "format": "--format",
+}
+"""The option that sets each parameter of the library."""
+
+
+def _pattern(text: str, names: list[str]) -> re.Pattern[str]:
+    """`text` with NAME for any of the names, but not inside paths, quotes and longer names."""
+    longest_first = "|".join(sorted(names, key=len, reverse=True))
+    return re.compile(r"(?<![\w/.'\"-])" + text.replace("NAME", f"(?P<name>{longest_first})"))
+
+
+_ALL = list(FLAGS)
+_NO_WORDS = [name for name in FLAGS if "_" in name]  # the others may be words of a sentence
+_RULES = (
+    (_pattern(r'NAME="(?P<value>[\w:-]+)"', _ALL), "{flag} {value}"),
+    (_pattern(r"NAME=(?=\s)", _ALL), "{flag}"),
+    (_pattern(r"NAME=(?=[^\s…])", _ALL), "{flag} "),
+    (_pattern(r"NAME(?![\w/.='\"-])", _NO_WORDS), "{flag}"),
+    (_pattern(r"^NAME(?=: )", _ALL), "{flag}"),
+)
+
+
+_WHOLE = {"C and C_per_example": "--C and --C-per-example", "scale=True": "--scale"}
+
+
+def in_flags(text: str) -> str:
+    """The message with the names of options, where it names parameters of the library."""
+    for ours, flags in _WHOLE.items():
+        text = text.replace(ours, flags)
+    for pattern, template in _RULES:
+        text = pattern.sub(partial(_filled, template), text)
+    return text
+
+
+def _filled(template: str, found: re.Match[str]) -> str:
+    return template.format(flag=FLAGS[found["name"]], **found.groupdict())
