@@ -154,8 +154,8 @@ class Facts:
         Σ c_i·‖Ψ(x_i, y_i)‖².
     radius : float or None
         max ‖ψ_i(ŷ)‖ over examples and outputs, None where nobody knows it.
-    n_bytes : int
-        Memory of the packed examples.
+    data_bytes, plane_bytes : int
+        Memory of the packed examples, and of the room for their cached planes.
     fingerprint : str
         Digests of the shards' examples, in shard order; empty unless it was asked for.
     """
@@ -163,7 +163,8 @@ class Facts:
     weight: float
     square_norm: float
     radius: float | None
-    n_bytes: int
+    data_bytes: int
+    plane_bytes: int
     fingerprint: str
 
     def __add__(self, other: Facts) -> Facts:
@@ -172,7 +173,8 @@ class Facts:
             self.weight + other.weight,
             self.square_norm + other.square_norm,
             max(self.radius, other.radius) if known else None,  # type: ignore[type-var]
-            self.n_bytes + other.n_bytes,
+            self.data_bytes + other.data_bytes,
+            self.plane_bytes + other.plane_bytes,
             self.fingerprint + other.fingerprint,
         )
 

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from distsvm.cli.exits import code_of_end
-from distsvm.cli.formatting import count, counted, pairs, seconds, share, small, value
+from distsvm.cli.formatting import count, counted, pairs, seconds, share, size, small, value
 from distsvm.cli.output import Output
 from distsvm.training.result import TrainResult
 
@@ -85,7 +85,8 @@ def summary(result: TrainResult, compiled: bool, output: Output) -> list[str]:
         best = result.best_validation
         text = f"loss {small(best['loss'])}, accuracy {best['accuracy']:.4f}"
         rows.append(("validation", f"{text} after round {best['round']}, whose w is the model"))
-    rows += [("time", _times(result.seconds, compiled))]
+    held = [f"{name} {size(n)}" for name, n in result.memory.items() if n]
+    rows += [("time", _times(result.seconds, compiled)), ("memory", ", ".join(held))]
     return pairs(rows, style, output.width)
 
 

@@ -114,6 +114,10 @@ class State(Protocol):
     def stalled(self) -> bool:
         """Whether rounding keeps the bounds from moving any further."""
 
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the solver's cuts take."""
+
     def arrays(self) -> dict[str, np.ndarray]:
         """The state as plain arrays, for a checkpoint."""
 

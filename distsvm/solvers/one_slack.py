@@ -51,6 +51,10 @@ class OneSlackState:
     def stalled(self) -> bool:
         return self.n_stalled >= STALLED_ROUNDS
 
+    @property
+    def n_bytes(self) -> int:
+        return self.working.n_bytes
+
     def slack(self) -> np.ndarray:
         """ξ of each block at the model's w, from the Gram matrix alone."""
         problem = self.working.problem()

@@ -31,6 +31,9 @@ class TrainResult:
         The theory's bound on the number of rounds, where it applies.
     seconds : dict of phase to float
         load, oracle, cache, qp, cuts, other, total.
+    memory : dict of str to int
+        Bytes of the packed examples ("data") and of the plane caches ("planes") of all workers,
+        and of the driver's cuts ("cuts"); objects of Python tasks are not counted.
     history : list of Round
     C, eps : float
         As they were used.
@@ -53,6 +56,7 @@ class TrainResult:
     n_support_cuts: int
     bound_on_rounds: int | None
     seconds: dict[str, float]
+    memory: dict[str, int]
     history: list[Round]
     C: float
     eps: float

@@ -349,7 +349,8 @@ class Trainer:
             certificate=bounds.certificate, primal=bounds.primal, dual=bounds.dual, gap=bounds.gap,
             stop_reason=reason, n_rounds=last.number, n_oracle_calls=last.n_oracle_calls,
             n_cache_hits=last.n_cache_hits, n_cuts=last.n_cuts, n_support_cuts=last.n_support_cuts,
-            bound_on_rounds=self._bound(), seconds=self._seconds(), history=self.history,
+            bound_on_rounds=self._bound(), seconds=self._seconds(), memory=self._memory(),
+            history=self.history,
             C=self.C, eps=self.eps, activity=self.executor.activity(),
             best_validation=self.watch.best,
         )  # fmt: skip
@@ -367,6 +368,14 @@ class Trainer:
         load_s = self._earlier_load_s + self.load_s
         other = max(0.0, total - load_s - sum(phases.values()))
         return {"load": load_s, **phases, "other": other, "total": total}
+
+    def _memory(self) -> dict[str, int]:
+        facts = self.facts
+        return {
+            "data": facts.data_bytes,
+            "planes": facts.plane_bytes,
+            "cuts": self.state.n_bytes,
+        }
 
     def _elapsed(self) -> float:
         return self._earlier_s + time.perf_counter() - self._started

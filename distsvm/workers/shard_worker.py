@@ -64,7 +64,8 @@ class ShardWorker:
             weight=float(self.weight.sum()),
             square_norm=square_norm,
             radius=radius,
-            n_bytes=self.oracle.n_bytes,
+            data_bytes=self.oracle.n_bytes,
+            plane_bytes=self.cache.n_bytes,
             fingerprint=self.oracle.fingerprint() if fingerprint else "",
         )
 

@@ -272,7 +272,7 @@ def test_a_start_is_not_forgotten_before_the_first_checkpoint(tmp_path):
 
 def test_values_too_large_for_numbers_are_an_error_and_no_certificate():
     for change in ({"weight": np.full(60, 1e307)}, {"C": 1e308}):
-        with pytest.raises(distsvm.DistSVMError, match="too large|not finite"):
+        with pytest.raises(distsvm.DistSVMError, match=r"too large|not finite"):
             train(ToyChain(), INPUTS, OUTPUTS, executor="serial", **change)
 
 
