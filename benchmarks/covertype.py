@@ -20,7 +20,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from support import covertype, table
+from support import covertype, machine, table
 
 from distsvm import MulticlassTask, TrainResult, train
 
@@ -224,6 +224,7 @@ def main() -> None:
     parser.add_argument("--tols", type=float, nargs="+", default=[0.1, 0.01],
                         help="LIBLINEAR's tolerances (default 0.1 0.01)")  # fmt: skip
     args = parser.parse_args()
+    print(machine())
     problems = [(C, ALL_ROWS) for C in (1e3, 1e4, 1e5, 1e6)] + [(1e7, 50_000)]
     as_paper = (1e4, ALL_ROWS)
     if args.quick:

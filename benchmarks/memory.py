@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 import psutil
-from support import table
+from support import machine, table
 
 from distsvm import MulticlassTask, train
 from distsvm.data import open_data
@@ -240,6 +240,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a fifth of the data")
     parser.add_argument("--cache", type=int, default=10, help="planes an example (default 10)")
     args = parser.parse_args()
+    print(machine())
     with tempfile.TemporaryDirectory() as folder:
         cache_sizes = (args.cache,) if args.quick else (0, args.cache)
         worker_table(worker_sources(folder, args.quick), cache_sizes)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
-from support import HERE, OUT, covertype, table
+from support import HERE, OUT, covertype, machine, table
 
 from distsvm import MulticlassTask, TrainResult, train
 
@@ -281,6 +281,7 @@ def main() -> None:
     parser.add_argument("--C", type=float, default=1e5, help="where it is fixed (default 1e5)")
     parser.add_argument("--eps", type=float, default=0.1, help="where it is fixed (default 0.1)")
     args = parser.parse_args()
+    print(machine())
     style()
     sweeps = Sweeps(args)
     sweeps.covertype(2000, C=10.0, eps=1.0)  # compile

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from distsvm.executors.base import usable_cores
+
 HERE = Path(__file__).parent
 OUT = HERE / "out"
 
@@ -53,6 +55,12 @@ def mnist() -> tuple[np.ndarray, ...]:
         y = next(a for s, a in by_shape.items() if s == (n,))
         parts += [X.reshape(n, -1) / 255.0, y.astype(np.int64)]
     return tuple(parts)
+
+
+def machine() -> str:
+    """What a reader of the figures should know of the machine: its cores, and who else is there."""
+    load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+    return f"Machine: {usable_cores()} cores, load average {load} at the start"
 
 
 def interleaved(functions: dict[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:

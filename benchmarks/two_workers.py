@@ -17,7 +17,7 @@ import threading
 from functools import partial
 
 import numpy as np
-from support import interleaved, mnist, table
+from support import interleaved, machine, mnist, table
 
 from distsvm import MulticlassTask
 from distsvm.blas import one_thread
@@ -130,6 +130,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=51, help="turns (default 51)")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     args = parser.parse_args()
+    print(machine())
     X, y, _, _ = mnist()
     if args.quick:
         X, y, args.repeats = X[:20_000], y[:20_000], 9
