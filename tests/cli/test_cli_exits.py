@@ -41,12 +41,14 @@ def error_line(capsys):
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,
 )
-def test_an_error_of_the_library_is_one_line_and_a_code(error, code, monkeypatch, capsys, tmp_path):
+def test_an_error_of_the_library_is_one_line_and_a_code(
+    error, code, files, monkeypatch, capsys, tmp_path
+):
     def fail(*_, **__):
         raise error
 
     monkeypatch.setattr(distsvm.cli.train, "train", fail)
-    words = train_args("a.svm", "--model", tmp_path / "m", "--quiet")
+    words = train_args(files.train, "--model", tmp_path / "m", "--quiet")
     assert main(words) == code
     line = error_line(capsys)
     assert str(error) in line
@@ -103,8 +105,13 @@ def test_bad_usage_is_one_line(words, message, capsys):
         (["--workers", "0"], "--workers 0"),
         (["--stabilise", "2"], "--stabilise 2.0"),
         (["--solver", "magic"], "--solver 'magic'"),
-        (["--C", "1", "--C-per-example", "1"], "C and C_per_example"),
-        (["--class-weight", "9=1"], "class_weight names 9"),
+        (["--C", "1", "--C-per-example", "1"], "--C and --C-per-example are both given"),
+        (["--workers", "3"], "--executor serial has one worker, but --workers is 3"),
+        (["--class-weight", "9=1"], "--class-weight names 9"),
+        (["--class-weight", "1=-1"], "--class-weight 1=-1.0: expected a number ≥ 0"),
+        (["--loss-scale", "0"], "--loss-scale 0.0: expected a number > 0"),
+        (["--intercept-scaling", "nan"], "--intercept-scaling nan: expected a number ≥ 0"),
+        (["--format", "magic"], "--format 'magic'"),
         (["--loss", "no-file"], "no such file"),
         (["--qp", "magic"], "--qp 'magic'"),
         (["--address", "x", "--executor", "serial"], "--address needs --executor ray"),
@@ -116,6 +123,116 @@ def test_bad_configuration_is_one_line_in_words_of_the_options(
     assert main(train_args(files.train, "--model", tmp_path / "m", "--quiet", *words)) == 2
     assert message in error_line(capsys)
     assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--C", "-1"],
+        ["--C", "1", "--C-per-example", "1"],
+        ["--executor", "magic"],
+        ["--executor", "serial", "--workers", "3"],
+        ["--qp", "magic"],
+        ["--format", "magic"],
+        ["--loss-scale", "0"],
+        ["--validation", "no-file.svm"],
+        ["--run-dir", "FILE"],
+        ["--run-dir", "FILE/run"],
+        ["--run-dir", "RUN"],
+        ["--run-dir", "MODEL"],
+    ],
+    ids=" ".join,
+)
+def test_options_are_refused_before_anything_is_said_or_loaded(
+    words, files, capsys, tmp_path, monkeypatch
+):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.json").write_text("{}")
+    places = {"FILE": files.train, "RUN": str(tmp_path / "run"), "MODEL": str(tmp_path / "m")}
+    for name, place in places.items():
+        words = [word.replace(name, place) for word in words]
+    monkeypatch.setattr(distsvm.cli.train, "train", lambda *_, **__: pytest.fail("loads"))
+    before = contents(tmp_path)
+    assert main(train_args(files.train, "--model", tmp_path / "m", *words)) in (2, 3)
+    read = capsys.readouterr()
+    assert read.out == ""
+    assert len(read.err.splitlines()) == 1
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("run", ["FILE", "FILE/run", "FILE/a/b"])
+def test_a_run_cannot_be_kept_in_a_file(run, files, capsys):
+    words = ["--run-dir", run.replace("FILE", files.train)]
+    assert main(train_args(files.train, *words)) == 2
+    assert error_line(capsys).endswith(f"{files.train} is not a folder")
+
+
+@pytest.mark.parametrize(
+    ("model", "run"),
+    [
+        ("m2", "m2"),
+        ("m2", "./m2/"),
+        ("m2", "other/../m2"),
+        ("m2", "ABSOLUTE/m2"),
+        ("m2", "link/m2"),
+        ("link/m2", "m2"),
+        ("m2", "m2/run"),
+    ],
+)
+def test_the_model_needs_a_folder_apart_from_the_run(
+    model, run, files, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path)
+    run = run.replace("ABSOLUTE", str(tmp_path))
+    assert main(train_args(files.train, "--model", model, "--run-dir", run, "--quiet")) == 2
+    assert f"--model {model} and --run-dir {run}: " in error_line(capsys)
+    assert not (tmp_path / "m2").exists()
+
+
+def test_a_model_may_lie_in_the_folder_of_its_run(files, tmp_path):
+    run = tmp_path / "run"
+    words = ["--run-dir", run, "--model", run / "model", "--quiet"]
+    assert main(train_args(files.train, *words)) == 0
+    assert (run / "model" / "manifest.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--executor", "foo"], "--executor 'foo': expected one of auto, serial"),
+        (["--executor", "serial", "--workers", "3"], "but --workers is 3"),
+        (["--workers", "0"], "--workers 0: expected"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["predict", "evaluate"])
+def test_where_to_run_is_checked_though_one_piece_runs_here(verb, words, message, files, capsys):
+    out = ["--output", "-"] if verb == "predict" else []
+    assert main([verb, "--model", files.model, "--data", files.test, *out, *words]) == 2
+    assert message in error_line(capsys)
+
+
+def test_where_to_resume_is_checked_with_what_the_run_had(files, capsys, tmp_path):
+    run = str(tmp_path / "run")
+    assert main(train_args(files.train, "--run-dir", run, "--quiet", "--max-rounds", "2")) == 7
+    capsys.readouterr()
+    assert main(["resume", run, "--workers", "3"]) == 2
+    assert "--executor serial has one worker, but --workers is 3" in error_line(capsys)
+
+
+def test_the_demo_refuses_a_folder_before_it_begins(files, capsys):
+    assert main(["demo", "--keep", files.train]) == 2
+    assert f"--keep {files.train}: " in error_line(capsys)
+
+
+def test_a_file_of_unknown_kind_is_told_the_option(files, capsys, tmp_path):
+    path = tmp_path / "data.unknown"
+    shutil.copy(files.train, path)
+    assert main(train_args(path, "--model", tmp_path / "m")) == 3
+    line = error_line(capsys)
+    assert "give --format" in line
+    assert "format=" not in line
 
 
 @pytest.mark.parametrize(

@@ -83,10 +83,10 @@ def test_an_aborted_run_says_how_to_go_on(capsys):
     assert "last checkpoint: distsvm resume 'my run'" in capsys.readouterr().err
 
 
-def test_an_interrupted_command_ends_with_130(monkeypatch, capsys, tmp_path):
+def test_an_interrupted_command_ends_with_130(files, monkeypatch, capsys, tmp_path):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("distsvm.cli.train.train", interrupted)
-    assert main(train_args("a.svm", "--model", tmp_path / "m", "--quiet")) == 130
+    assert main(train_args(files.train, "--model", tmp_path / "m", "--quiet")) == 130
     assert capsys.readouterr().err == ""
