@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import time
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from distsvm.risks.example import ExampleRisk
 from distsvm.solvers import make_solver
 from distsvm.solvers.base import Round, Solver, State
 from distsvm.tasks.base import Task
-from distsvm.tasks.outputs import canonical, digest, to_json
+from distsvm.tasks.outputs import canonical, digest
 from distsvm.tasks.registry import describe
 from distsvm.training.callbacks import Callback, RunStart
 from distsvm.training.checkpoint import (
@@ -78,7 +79,7 @@ class Trainer:
         if isinstance(weight, str):  # the name of a column: the validation's too, kept for resume
             options, weight = {**options, "weight": weight}, None
         self.data_options = options
-        cost = None if self.task.compiled else self.task.cost
+        cost = self.task.cost
         kind = {**options, "tables": self.task.tables}
         own = kind if weight is None else {**kind, "weight": weight}
         specs = list(open_data(data, outputs, **own).specs(config.n_shards, cost))
@@ -195,7 +196,10 @@ class Trainer:
     def _problem(self) -> dict[str, Any]:
         """What a checkpoint belongs to: task, data and the fixed part of the configuration."""
         description, arrays = describe(self.task)
-        text = canonical([description, {name: to_json(array) for name, array in arrays.items()}])
+        digests = {
+            name: hashlib.blake2b(array.tobytes()).hexdigest() for name, array in arrays.items()
+        }
+        text = canonical([description, digests])
         config = self.config.as_dict()
         return {
             "task": f"{description['task']}:{digest(text):x}",
