@@ -1,4 +1,8 @@
-"""The search for trees, many sentences in one call: the best, and the most violated."""
+"""The search for trees, many sentences in one call: the best, and the most violated.
+
+For who changes these modules: numba's cache on disk looks at the file of the outermost function
+only. After a change in cky_chart, cky_rows or cky_trees, save this file too, or old code runs.
+"""
 
 from __future__ import annotations
 

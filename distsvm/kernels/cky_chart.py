@@ -22,7 +22,7 @@ import numpy as np
 from distsvm.kernels.cky_rows import cell_of
 from distsvm.kernels.options import kernel
 
-WIDE_ROW = 3  # a row of steps this many times as long as the right side is searched by pairs
+WIDE_ROW = 3
 
 
 class Chart(NamedTuple):
@@ -115,6 +115,7 @@ def fill(tables, weights, tags, labels, costs, stratified, chart, items, max_ite
     first = chart.first
     n_items = 0
     best = np.full(tables.row_starts.size - 1, -np.inf)
+    touched = np.empty(best.size, np.int64)
     pending = 0.0
     for j in range(1, n_words + 1):
         for i in range(j - 1, -1, -1):
@@ -140,26 +141,28 @@ def fill(tables, weights, tags, labels, costs, stratified, chart, items, max_ite
                     n_items += 1
                     waiting = False
                 if j - i > 1 and slot < end - shift:
-                    _join(tables, weights, chart, items, best, i, j, slot - begin)
-                    for phrase in range(tables.n_phrases):
-                        chart.bottom[slot, phrase] = best[tables.n_tags + phrase]
-                    # A prefix must go on, and the next word must be one that it can go on with.
-                    for symbol in range(n_symbols, best.size if j < n_words else n_symbols):
+                    n_touched = _join(
+                        tables, weights, chart, items, best, touched, i, j, slot - begin
+                    )
+                    for t in range(n_touched):
+                        symbol = touched[t]
                         score = best[symbol]
-                        if score == -np.inf or not tables.follow[symbol - n_symbols, tags[j]]:
+                        best[symbol] = -np.inf
+                        if symbol < n_symbols:
+                            chart.bottom[slot, symbol - tables.n_tags] = score
                             continue
-                        if symbol != gold_prefix:
-                            items.symbol[n_items] = symbol
-                            items.score[n_items] = score + costs.prefix_miss
-                            n_items += 1
-                        elif shift:
+                        # A prefix must go on, and the next word must be one that it can go on with.
+                        if j == n_words or not tables.follow[symbol - n_symbols, tags[j]]:
+                            continue
+                        hit = symbol == gold_prefix
+                        score += costs.prefix_hit if hit else costs.prefix_miss
+                        if hit and shift:
                             waiting = True
-                            pending = score + costs.prefix_hit
-                        else:
-                            items.symbol[n_items] = symbol
-                            items.score[n_items] = score + costs.prefix_hit
-                            n_items += 1
-                    best[:] = -np.inf
+                            pending = score
+                            continue
+                        items.symbol[n_items] = symbol
+                        items.score[n_items] = score
+                        n_items += 1
                 chart.item_stop[slot] = n_items
                 gold_slot = -1
                 if gold_chain >= 0:
@@ -174,15 +177,16 @@ def fill(tables, weights, tags, labels, costs, stratified, chart, items, max_ite
 
 
 @kernel
-def _join(tables, weights, chart, items, best, i, j, matched):
-    """best[symbol] = the best binary step to it with so many matched spans below.
+def _join(tables, weights, chart, items, best, touched, i, j, matched):
+    """best[symbol] = the best binary step to it with so many matched spans below; how many symbols.
 
-    How it came is not kept: the few steps of the best tree are found again (see find_step), and
-    the loop that takes nearly all the time has no branches that a processor could guess wrong.
+    How it came is not kept, which makes the loop that takes nearly all the time smaller: the few
+    steps of the best tree are found again (see find_step).
     """
     right, result, weight = tables.step_right, tables.step_result, weights.step
     row_starts, pair_starts = tables.row_starts, tables.pair_starts
     n_symbols = tables.n_tags + tables.n_phrases
+    n_touched = 0
     for k in range(i + 1, j):
         left_cell, right_cell = cell_of(i, k), cell_of(k, j)
         left_first, right_first = chart.first[left_cell], chart.first[right_cell]
@@ -203,21 +207,34 @@ def _join(tables, weights, chart, items, best, i, j, matched):
                     for e in range(start, stop):
                         value = score + scores[right[e]] + weight[e]
                         r = result[e]
-                        best[r] = value if value > best[r] else best[r]
+                        if value > best[r]:
+                            if best[r] == -np.inf:
+                                touched[n_touched] = r
+                                n_touched += 1
+                            best[r] = value
                     continue
                 for b in range(n_active):
                     pair = symbol * n_symbols + active[b]
                     for e in range(pair_starts[pair], pair_starts[pair + 1]):
                         value = score + scores[right[e]] + weight[e]
                         r = result[e]
-                        best[r] = value if value > best[r] else best[r]
+                        if value > best[r]:
+                            if best[r] == -np.inf:
+                                touched[n_touched] = r
+                                n_touched += 1
+                            best[r] = value
             for t in range(chart.item_start[left_slot], chart.item_stop[left_slot]):
                 symbol = items.symbol[t]
                 score = items.score[t]
                 for e in range(row_starts[symbol], row_starts[symbol + 1]):
                     value = score + scores[right[e]] + weight[e]
                     r = result[e]
-                    best[r] = value if value > best[r] else best[r]
+                    if value > best[r]:
+                        if best[r] == -np.inf:
+                            touched[n_touched] = r
+                            n_touched += 1
+                        best[r] = value
+    return n_touched
 
 
 @kernel
