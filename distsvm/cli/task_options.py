@@ -12,6 +12,7 @@ import numpy as np
 from distsvm.cli.readers import class_weight, number
 from distsvm.errors import ConfigError
 from distsvm.tasks.base import Task
+from distsvm.tasks.classes import ClassTask
 from distsvm.tasks.registry import TASKS
 
 
@@ -19,7 +20,9 @@ def add_task(parser: argparse.ArgumentParser) -> None:
     """Add --task and what a task can be told."""
     group = parser.add_argument_group("task")
     absent = argparse.SUPPRESS
-    group.add_argument("--task", required=True, choices=sorted(TASKS), help="what to predict")
+    # The options below are those of classes.
+    choices = sorted(name for name, task in TASKS.items() if issubclass(task, ClassTask))
+    group.add_argument("--task", required=True, choices=choices, help="what to predict")
     group.add_argument(
         "--loss", dest="losses", metavar="LOSS", default=absent,
         help="zero-one (default): Δ(y, ŷ) = [y ≠ ŷ]; or a file with a cost matrix, one row a true "
