@@ -4,8 +4,8 @@ Run: python benchmarks/two_workers.py             (about 2 minutes; --quick: und
 
 A round asks the oracle about all 60,000 × 784 examples at a random w and adds up the cut. The
 speed-up of an executor with two workers over the same executor with one is set against a ceiling:
-the same kernels called in a bare loop over the two halves of the data, in two plain threads
-against one, with no workers, messages or caches at all. Everything runs in turns, and ratios are
+the same compiled calls in a bare loop over the two halves of the data, in two plain threads against
+one, with no workers, messages or caches at all. Everything runs in turns, and ratios are
 medians over the turns, because a shared machine is noisy. Wanted: 0.88 of the ceiling.
 """
 
@@ -23,10 +23,8 @@ from distsvm import MulticlassTask
 from distsvm.blas import one_thread
 from distsvm.data.dataset import TableData
 from distsvm.executors import Executor, make_executor
-from distsvm.kernels import classes as class_kernels
-from distsvm.kernels import rows as row_kernels
 from distsvm.messages import Sums
-from distsvm.tasks.class_oracle import ClassOracle
+from distsvm.tasks.oracle import Oracle
 from distsvm.vectors import to_dense
 from distsvm.workers.shard_worker import ShardWorker
 
@@ -46,15 +44,11 @@ def hosted(kind: str, n_workers: int, specs: list, task: MulticlassTask) -> Exec
 
 
 class Loop:
-    """The same kernels without anything around them."""
+    """The oracles' compiled calls, piece by piece, without anything around them."""
 
-    def __init__(self, oracles: list[ClassOracle], dim: int) -> None:
+    def __init__(self, oracles: list[Oracle], dim: int) -> None:
         self.halves = [oracles[: len(oracles) // 2], oracles[len(oracles) // 2 :]]
         self.sums = np.zeros((2, dim))
-        n_most = max(min(oracle.piece, oracle.n) for oracle in oracles)
-        k = oracles[0].codes.shape[0]
-        self.scratch = [(np.empty((n_most, k)), np.empty(n_most, np.int32), np.empty(n_most),
-                         np.empty(n_most)) for _ in self.halves]  # fmt: skip
         self.pieces = {
             oracle: [
                 np.arange(start, min(start + oracle.piece, oracle.n))
@@ -62,30 +56,15 @@ class Loop:
             ]
             for oracle in oracles
         }
-        for pieces in self.pieces.values():
-            for rows in pieces:
-                rows.flags.writeable = False
-        self.ones = np.ones(n_most)
-        self.ones.flags.writeable = False
 
     def half(self, number: int, w: np.ndarray) -> None:
-        out, (scores, output, loss, value) = self.sums[number], self.scratch[number]
+        out = self.sums[number]
         out[:] = 0
         for oracle in self.halves[number]:
-            V, bias = oracle.view(w)
+            view = oracle.view(w)
             for rows in self.pieces[oracle]:
-                m = rows.size
-                truth = oracle._truth(rows)
-                row_kernels.dense_products(oracle.rows.values, rows, V, bias, scores[:m])
-                class_kernels.most_violated(
-                    scores[:m], truth, oracle.matrix, False, output[:m], loss[:m], value[:m]
-                )
-                chosen = output[:m].view()
-                chosen.flags.writeable = False
-                row_kernels.dense_sums(
-                    oracle.rows.values, rows, oracle.scale, truth, chosen, self.ones[:m],
-                    oracle.codes, True, out.reshape(oracle.scale.size, -1),
-                )  # fmt: skip
+                planes = oracle.separate(view, rows).planes
+                oracle.accumulate(planes, np.ones(rows.size), out)
 
     def one(self, w: np.ndarray) -> np.ndarray:
         self.half(0, w)
