@@ -1,8 +1,4 @@
-"""The search for trees, many sentences in one call: the best, and the most violated.
-
-For who changes these modules: numba's cache on disk looks at the file of the outermost function
-only. After a change in cky_chart, cky_rows or cky_trees, save this file too, or old code runs.
-"""
+"""The search for trees, many sentences in one call: the best, and the most violated."""
 
 from __future__ import annotations
 
