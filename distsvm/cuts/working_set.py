@@ -31,6 +31,8 @@ class WorkingSet:
         self.cuts: list[Cut] = []
         self.alpha = np.zeros(0)
         self.idle = np.zeros(0, dtype=np.int64)
+        self.b = np.zeros(0)
+        self.block = np.zeros(0, dtype=np.int64)
         self._gram = np.zeros((16, 16))
 
     def __len__(self) -> int:
@@ -60,13 +62,15 @@ class WorkingSet:
         self.cuts.append(cut)
         self.alpha = np.append(self.alpha, 0.0)
         self.idle = np.append(self.idle, 0)
+        self.b = np.append(self.b, cut.b)
+        self.block = np.append(self.block, cut.block)
 
     def problem(self) -> QPProblem:
         """The dual QP over these cuts."""
         return QPProblem(
             gram=np.ascontiguousarray(self.gram),
-            b=np.array([cut.b for cut in self.cuts]),
-            block=np.array([cut.block for cut in self.cuts], dtype=np.int64),
+            b=self.b,
+            block=self.block,
             limit=self.limit,
         )
 
@@ -77,12 +81,12 @@ class WorkingSet:
 
     def linear(self) -> float:
         """Σ α·b, the linear part of the dual value."""
-        return float(sum(a * cut.b for a, cut in zip(self.alpha.tolist(), self.cuts, strict=True)))
+        return float(self.alpha @ self.b)
 
-    def slack(self, values: np.ndarray) -> np.ndarray:
-        """ξ of each block, max(0, largest value), from the values b − ⟨a, w⟩ of all cuts."""
+    def slack(self) -> np.ndarray:
+        """ξ of each block at w = Σ α·a: max(0, largest b − ⟨a, w⟩), from the Gram matrix alone."""
         slack = np.zeros(self.limit.size)
-        np.maximum.at(slack, [cut.block for cut in self.cuts], values)
+        np.maximum.at(slack, self.block, self.b - self.gram @ self.alpha)
         return slack
 
     def drop_idle(self, n_solves: int) -> None:
@@ -96,9 +100,8 @@ class WorkingSet:
         as they were, and w and D do not change. `combine(vectors, coefficients)` is the sum.
         """
         while len(self) > max_cuts:
-            blocks = np.array([cut.block for cut in self.cuts])
-            crowded = np.bincount(blocks).argmax()
-            members = np.flatnonzero(blocks == crowded)
+            crowded = np.bincount(self.block).argmax()
+            members = np.flatnonzero(self.block == crowded)
             if members.size < 2:
                 return
             n_surplus = min(len(self) - max_cuts + 1, members.size - 1)
@@ -123,8 +126,8 @@ class WorkingSet:
             "cut_value": np.concatenate([np.zeros(0), *value]),
             "cut_starts": np.array(starts),
             "cut_dense": np.array(dense, dtype=bool),
-            "cut_b": np.array([cut.b for cut in self.cuts]),
-            "cut_block": np.array([cut.block for cut in self.cuts], dtype=np.int64),
+            "cut_b": self.b,
+            "cut_block": self.block,
             "gram": self.gram.copy(),
             "alpha": self.alpha,
             "idle": self.idle,
@@ -153,14 +156,14 @@ class WorkingSet:
             share = share / total
             first = members[0]
             vectors: list[Vector] = [self.cuts[j].a for j in members]
-            b = float(sum(s * self.cuts[j].b for s, j in zip(share.tolist(), members, strict=True)))
+            b = float(share @ self.b[members])
             a = combine(vectors, share)
             row = share @ self.gram[members]
             row[first] = share @ self.gram[np.ix_(members, members)] @ share
             self.cuts[first] = Cut(a, b, self.cuts[first].block)
             self._gram[first, : len(self)] = self._gram[: len(self), first] = row
-            self.alpha = self.alpha.copy()
-            self.alpha[first] = total
+            self.alpha, self.b = self.alpha.copy(), self.b.copy()
+            self.alpha[first], self.b[first] = total, b
             members = members[1:]
         self._keep(np.setdiff1d(np.arange(len(self)), members))
 
@@ -171,3 +174,4 @@ class WorkingSet:
         self._gram[: kept.size, : kept.size] = gram
         self.cuts = [self.cuts[j] for j in kept]
         self.alpha, self.idle = self.alpha[kept], self.idle[kept]
+        self.b, self.block = self.b[kept], self.block[kept]

@@ -13,6 +13,10 @@ from distsvm.messages import Sums
 from distsvm.risks.base import Answer
 from distsvm.vectors import Vector, add_into, compact, dot, scale, to_dense
 
+# Vectors up to this length stay dense, and are multiplied as one matrix: saving bytes or products
+# there would cost more time in Python than it is worth.
+SHORT = 4096
+
 
 class ExampleRisk:
     """Turns w into cuts by one call of every shard.
@@ -52,12 +56,17 @@ class ExampleRisk:
 
     def gram_row(self, cut: Cut, cuts: Sequence[Cut]) -> np.ndarray:
         a = to_dense(cut.a)  # a sparse product with a dense vector is much faster than with another
+        if self.dim <= SHORT:
+            return _stacked(cuts) @ a
         return np.array([dot(other.a, a) for other in cuts])
 
     def combine(self, vectors: Sequence[Vector], coefficients: np.ndarray) -> Vector:
-        return compact(self._sum(vectors, coefficients))
+        return _canonical(self._sum(vectors, coefficients))
 
     def weights(self, cuts: Sequence[Cut], alpha: np.ndarray) -> np.ndarray:
+        support = np.flatnonzero(alpha)
+        if self.dim <= SHORT and support.size:
+            return alpha[support] @ _stacked([cuts[j] for j in support.tolist()])
         return self._sum([cut.a for cut in cuts], alpha)
 
     def _sum(self, vectors: Sequence[Vector], coefficients: np.ndarray) -> np.ndarray:
@@ -85,9 +94,14 @@ class ExampleRisk:
         )
 
 
+def _stacked(cuts: Sequence[Cut]) -> np.ndarray:
+    return np.array([cut.a for cut in cuts])
+
+
 def _canonical(a: Vector) -> Vector:
     """The form that the vector's own entries ask for, whatever form the executor brought it in.
 
     The order of a product's sum depends on the form, and bits depend on the order.
     """
-    return compact(to_dense(a))
+    dense = to_dense(a)
+    return dense if dense.size <= SHORT else compact(dense)

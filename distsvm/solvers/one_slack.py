@@ -55,11 +55,6 @@ class OneSlackState:
     def n_bytes(self) -> int:
         return self.working.n_bytes
 
-    def slack(self) -> np.ndarray:
-        """ξ of each block at the model's w, from the Gram matrix alone."""
-        problem = self.working.problem()
-        return self.working.slack(problem.b - problem.gram @ self.working.alpha)
-
     def arrays(self) -> dict[str, np.ndarray]:
         bounds = self.bounds
         return self.working.arrays() | {
@@ -145,7 +140,7 @@ class OneSlack:
 
     def _find(self, risk: Risk, state: OneSlackState) -> Found:
         """A violated cut from the caches if they have one, else from the oracle."""
-        slack = state.slack()
+        slack = state.working.slack()
         must_certify = state.number in (1, self.max_rounds)
 
         def found(kind: str, point: np.ndarray, answer: Answer) -> Found:
