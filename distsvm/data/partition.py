@@ -9,7 +9,7 @@ import numpy as np
 MAX_SHARDS = 16
 MIN_EXAMPLES = 32
 MIN_VALUES = 1 << 16
-VALUES_PER_COLUMN = 4
+VALUES_PER_COLUMN = 8
 
 
 def default_n_shards(n_examples: int) -> int:
@@ -21,7 +21,7 @@ def default_n_shards_of_table(n_examples: int, n_values: float, n_columns: int) 
     """As default_n_shards, or fewer where a shard's own work would not outweigh its sums.
 
     A shard of under 65,536 stored values is over before it could be shared out, and each shard's
-    cut costs time in proportion to the columns: it has at least 4 values for each of them.
+    cut costs time in proportion to the columns: it has at least 8 values for each of them.
     """
     most = min(n_values / MIN_VALUES, n_values / (VALUES_PER_COLUMN * max(1, n_columns)))
     return max(1, min(default_n_shards(n_examples), int(most)))

@@ -41,11 +41,20 @@ def sparse_products(values, columns, starts, rows, V, bias, out):
     for i in range(rows.size):
         for c in range(r):
             z[c] = bias[c]
-        for e in range(starts[rows[i]], starts[rows[i] + 1]):
-            x = np.float64(values[e])
-            v = V[columns[e]]
+        e, stop = starts[rows[i]], starts[rows[i] + 1]
+        # Four entries at a time: rows of V are short, and reading and writing z would take longest.
+        while e + 4 <= stop:
+            x0, x1 = np.float64(values[e]), np.float64(values[e + 1])
+            x2, x3 = np.float64(values[e + 2]), np.float64(values[e + 3])
+            v0, v1, v2, v3 = V[columns[e]], V[columns[e + 1]], V[columns[e + 2]], V[columns[e + 3]]
             for c in range(r):
-                z[c] += x * v[c]
+                z[c] += (x0 * v0[c] + x1 * v1[c]) + (x2 * v2[c] + x3 * v3[c])
+            e += 4
+        while e < stop:
+            x0, v0 = np.float64(values[e]), V[columns[e]]
+            for c in range(r):
+                z[c] += x0 * v0[c]
+            e += 1
         for c in range(r):
             out[i, c] = z[c]
 

@@ -1,38 +1,10 @@
-"""Scores, sums and sizes of sequences, from their tokens' sparse rows."""
+"""Sums and sizes of sequences, from their tokens' sparse rows."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from distsvm.kernels.options import kernel
-
-
-@kernel
-def token_scores(values, columns, entries, tokens, V, out):
-    """out[i] = x @ V, x the sparse row tokens[i].
-
-    As sparse_products, but four entries at a time: rows of V are short here, and the time would go
-    into reading and writing the sum.
-    """
-    n = V.shape[1]
-    z = np.empty(n)
-    for i in range(tokens.size):
-        z[:] = 0.0
-        e, stop = entries[tokens[i]], entries[tokens[i] + 1]
-        while e + 4 <= stop:
-            x0, x1 = np.float64(values[e]), np.float64(values[e + 1])
-            x2, x3 = np.float64(values[e + 2]), np.float64(values[e + 3])
-            v0, v1, v2, v3 = V[columns[e]], V[columns[e + 1]], V[columns[e + 2]], V[columns[e + 3]]
-            for c in range(n):
-                z[c] += (x0 * v0[c] + x1 * v1[c]) + (x2 * v2[c] + x3 * v3[c])
-            e += 4
-        while e < stop:
-            x0, v0 = np.float64(values[e]), V[columns[e]]
-            for c in range(n):
-                z[c] += x0 * v0[c]
-            e += 1
-        for c in range(n):
-            out[i, c] = z[c]
 
 
 @kernel

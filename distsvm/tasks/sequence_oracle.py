@@ -13,6 +13,7 @@ from distsvm.data.features import frozen
 from distsvm.data.ragged import Ragged, RaggedSlots, offsets, spread
 from distsvm.data.shard import Shard
 from distsvm.errors import DataError
+from distsvm.kernels import rows as row_kernels
 from distsvm.kernels import viterbi, viterbi_counts, viterbi_many, viterbi_planes, viterbi_tokens
 from distsvm.messages import Planes
 from distsvm.tasks.oracle import Oracle, Separation
@@ -45,6 +46,7 @@ class SequenceOracle(Oracle):
         self.lengths = np.diff(self.starts)
         self.slack, self.hamming = rescaling == "slack", task.losses == "hamming"
         self.n_labels = n_labels = task.tags().size
+        self.no_bias = frozen(np.zeros(n_labels))
         self.forbidden = task.forbidden()
         # A piece's emission scores stay in the processor's cache.
         mean = max(1.0, float(self.starts[-1]) / max(1, self.n))
@@ -85,7 +87,7 @@ class SequenceOracle(Oracle):
         lengths = self.lengths[rows]
         which = frozen(spread(self.starts[rows], lengths))
         out = np.empty((which.size, self.n_labels))
-        viterbi_tokens.token_scores(*self._sparse(), which, view.V, out)
+        row_kernels.sparse_products(*self._sparse(), which, view.V, self.no_bias, out)
         return frozen(out), frozen(offsets(lengths))
 
     def separate(self, view: View, rows: np.ndarray) -> Separation:
