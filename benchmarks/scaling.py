@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -54,10 +55,14 @@ class Point:
         return self.result.n_oracle_calls / self.result.history[0].n_oracle_calls
 
 
-def measured(at: float, run: Callable[[], TrainResult], repeats: int) -> Point:
-    results = [run() for _ in range(repeats)]
-    seconds = [r.seconds["total"] - r.seconds["load"] for r in results]
-    return Point(at, results[0], statistics.median(seconds))
+def sweep(places: Sequence[float], run: Callable[[Any], TrainResult], repeats: int) -> list[Point]:
+    """A point for each place, run in turns so that a noisy machine is noisy to all alike."""
+    turns = [[run(at) for at in places] for _ in range(repeats)]
+    points = []
+    for at, results in zip(places, zip(*turns, strict=True), strict=True):
+        seconds = [r.seconds["total"] - r.seconds["load"] for r in results]
+        points.append(Point(at, results[0], statistics.median(seconds)))
+    return points
 
 
 def exponent(at: Sequence[float], values: Sequence[float]) -> float:
@@ -86,25 +91,17 @@ class Sweeps:
         if not self.quick:
             sizes += [300_000, self.y.size]
         C, eps = self.args.C, self.args.eps
-        return [
-            measured(n, lambda n=n: self.covertype(n, C=C, eps=eps), self.repeats) for n in sizes
-        ]
+        return sweep(sizes, lambda n: self.covertype(n, C=C, eps=eps), self.repeats)
 
     def precisions(self) -> list[Point]:
-        values = [10, 3, 1, 0.3, 0.1, 0.03, 0.01]
-        n, C = self.rows, self.args.C
-        return [
-            measured(eps, lambda eps=eps: self.covertype(n, C=C, eps=eps), self.repeats)
-            for eps in (values[:5] if self.quick else values)
-        ]
+        values = [10, 3, 1, 0.3, 0.1] if self.quick else [10, 3, 1, 0.3, 0.1, 0.03, 0.01]
+        C = self.args.C
+        return sweep(values, lambda eps: self.covertype(self.rows, C=C, eps=eps), self.repeats)
 
     def constants(self) -> list[Point]:
-        values = [1e2, 1e3, 1e4, 1e5, 1e6, 1e7]
-        n, eps = self.rows, self.args.eps
-        return [
-            measured(C, lambda C=C: self.covertype(n, C=C, eps=eps), self.repeats)
-            for C in (values[:4] if self.quick else values)
-        ]
+        values = [1e2, 1e3, 1e4, 1e5] if self.quick else [1e2, 1e3, 1e4, 1e5, 1e6, 1e7]
+        eps = self.args.eps
+        return sweep(values, lambda C: self.covertype(self.rows, C=C, eps=eps), self.repeats)
 
     @property
     def rows(self) -> int:
@@ -126,10 +123,8 @@ class Sweeps:
             return self.covertype(n, C=1e4, eps=0.1, cache_size=size, stabilise=stabilise)
 
         return {
-            f"matchings, n = {n_examples}": [
-                measured(f, lambda f=f: matching(f), 1) for f in sizes
-            ],
-            f"Covertype, n = {n:,}": [measured(f, lambda f=f: classes(f), 1) for f in sizes],
+            f"matchings, n = {n_examples}": sweep(sizes, matching, 1),
+            f"Covertype, n = {n:,}": sweep(sizes, classes, 1),
         }
 
 
@@ -207,9 +202,11 @@ def draw_pair(
         slope = exponent([p.at for p in points], [value(p) for p in points])
         line(axes, points, value, color, f"measured, slope {slope:.2f}".replace("-", "−"))
         axes.set(xscale="log", yscale="log", xlabel=x_label, ylabel=what)
-        if power:
-            reference(axes, points, value, power, bound)
         at_least_a_decade(axes)
+        if power:
+            view = axes.get_ylim()
+            reference(axes, points, value, power, bound)
+            axes.set_ylim(view)  # the measured points fill it, wherever the bound goes
         plain_numbers(axes.xaxis)
         plain_numbers(axes.yaxis)
         axes.legend(loc="best")
@@ -262,9 +259,11 @@ def at_least_a_decade(axes: Axes) -> None:
 
 
 def plain_numbers(axis: Axis) -> None:
-    """0.1, 10, 1,000 in the place of powers, and more of them where the axis covers little."""
+    """0.1, 10, 1,000 in the place of powers, where there is room; more where the range is small."""
     low, high = axis.get_view_interval()
     n_decades = np.log10(high / low)
+    if n_decades > 4.5:
+        return
     axis.set_major_locator(LogLocator(subs=(1.0,) if n_decades > 2.2 else (1.0, 2.0, 5.0)))
     axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.0f}" if v >= 1 else f"{v:g}"))
     axis.set_minor_formatter(NullFormatter())
