@@ -1,0 +1,108 @@
+"""Steps of the dual over one example's planes: from the planes of low value to those of high."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from distsvm.kernels.options import kernel
+
+
+class Held(NamedTuple):
+    """The planes that a shard holds, at most `size` for each of n examples.
+
+    Example i has the planes 0 … count[i] − 1; the truth, (0, 0), has the rest of its α.
+    """
+
+    count: np.ndarray  # int32 (n,)
+    loss: np.ndarray  # (n, size): Δ, which is q
+    alpha: np.ndarray  # (n, size)
+    gram: np.ndarray  # (n, size, size): ⟨p, p'⟩
+    idle: np.ndarray  # int16 (n, size): visits in a row with α = 0
+    total: np.ndarray  # (n,): the sum of all α of the example, the truth's included
+    gap: np.ndarray  # (n,): the example's share of the gap, as last known
+
+
+@kernel
+def climb(value, gram, alpha, total, sigma, max_steps, tol, step):
+    """Raise the dual over one example's planes, the others' α being what they are.
+
+    Of the planes with α > 0 the one of the lowest value gives α to the one of the highest, by the
+    exact step, until their values differ by no more than `tol`.
+
+    Parameters
+    ----------
+    value : array of shape (m,), changed
+        q − ⟨p, w⟩ of each plane; the truth's is 0.
+    gram : array of shape (m, m) or more
+    alpha : array of shape (m,) or more, changed
+    total : float
+        The sum of all α, the truth's included.
+    sigma : float
+        How many times over a change counts in w: 1, or more where others change w too.
+    step : array of shape (m,), filled
+        How much each α has changed.
+
+    Returns
+    -------
+    gain : float
+        Of the dual, as far as this example's own change goes.
+    """
+    m = value.size
+    rest = total
+    for k in range(m):
+        rest -= alpha[k]
+        step[k] = 0.0
+    rest = max(rest, 0.0)
+    gain = 0.0
+    for _ in range(max_steps):
+        up, down = -1, -1
+        highest = 0.0
+        lowest = 0.0 if rest > 0.0 else np.inf
+        for k in range(m):
+            if value[k] > highest:
+                up, highest = k, value[k]
+            if alpha[k] > 0.0 and value[k] < lowest:
+                down, lowest = k, value[k]
+        difference = highest - lowest
+        if not difference > tol:  # also where nothing has any α
+            break
+        square = 0.0
+        if up >= 0:
+            square += gram[up, up]
+        if down >= 0:
+            square += gram[down, down]
+        if up >= 0 and down >= 0:
+            square -= 2.0 * gram[up, down]
+        room = alpha[down] if down >= 0 else rest
+        d = room
+        if difference < room * sigma * square:
+            d = difference / (sigma * square)
+        if up >= 0:
+            alpha[up] += d
+            step[up] += d
+        else:
+            rest += d
+        if down >= 0:
+            alpha[down] = 0.0 if d == room else alpha[down] - d
+            step[down] -= d
+        else:
+            rest = 0.0 if d == room else rest - d
+        for k in range(m):
+            if up >= 0:
+                value[k] -= sigma * d * gram[k, up]
+            if down >= 0:
+                value[k] += sigma * d * gram[k, down]
+        gain += d * difference - 0.5 * sigma * d * d * square
+    return gain
+
+
+@kernel
+def share_of_gap(value, alpha, total):
+    """total·max(0, largest value) − Σ α·value: what the example has to do with the gap."""
+    highest, sum_ = 0.0, 0.0
+    for k in range(value.size):
+        highest = max(highest, value[k])
+        sum_ += alpha[k] * value[k]
+    return total * highest - sum_

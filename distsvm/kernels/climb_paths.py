@@ -1,0 +1,279 @@
+"""Steps of the dual over cached label paths; see kernels/climb.py.
+
+w is seen through a copy on write: Z holds the rows (features) of the emissions that were changed,
+`changed` says which; V has all others. The chain's parts, which are small, are copies as a whole.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from distsvm.kernels.climb import climb, share_of_gap
+from distsvm.kernels.options import kernel
+
+
+class Sentences(NamedTuple):
+    """Tokens with sparse features and their true labels; sentence i has starts[i] … and so on."""
+
+    values: np.ndarray
+    columns: np.ndarray  # increasing within a token
+    entries: np.ndarray
+    starts: np.ndarray
+    truth: np.ndarray
+
+
+class Chain(NamedTuple):
+    """Weights of the labels' order, or changes of them; pairs and triples are empty at order 1."""
+
+    transitions: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    pairs: np.ndarray
+    triples: np.ndarray
+
+
+@kernel
+def chain_score(path, chain):
+    """What the labels of one path bring, but for their emissions."""
+    second = chain.pairs.shape[0] > 0
+    total = chain.start[path[0]] + chain.end[path[-1]]
+    for t in range(1, path.size):
+        total += chain.transitions[path[t - 1], path[t]]
+    if second and path.size > 1:
+        total += chain.pairs[path[0], path[1]]
+        for t in range(2, path.size):
+            total += chain.triples[path[t - 2], path[t - 1], path[t]]
+    return total
+
+
+@kernel
+def chain_add(path, k, chain):
+    """Add k for every part of the chain that the path has."""
+    second = chain.pairs.shape[0] > 0
+    chain.start[path[0]] += k
+    chain.end[path[-1]] += k
+    for t in range(1, path.size):
+        chain.transitions[path[t - 1], path[t]] += k
+    if second and path.size > 1:
+        chain.pairs[path[0], path[1]] += k
+        for t in range(2, path.size):
+            chain.triples[path[t - 2], path[t - 1], path[t]] += k
+
+
+@kernel
+def token_score(s, t, label, V, Z, changed):
+    total = 0.0
+    for e in range(s.entries[t], s.entries[t + 1]):
+        row = s.columns[e]
+        weight = Z[row, label] if changed[row] else V[row, label]
+        total += np.float64(s.values[e]) * weight
+    return total
+
+
+@kernel
+def token_add(s, t, label, k, V, Z, changed, sig):
+    for e in range(s.entries[t], s.entries[t + 1]):
+        row = s.columns[e]
+        if not changed[row]:
+            changed[row] = True
+            Z[row] = V[row]
+        Z[row, label] += k * sig[row] * s.values[e]
+
+
+@kernel
+def visit_paths(
+    rows, s, held, first, paths, slack, sigma, max_steps, tol, V, Z, changed, chain, sig, csig
+):  # fmt: skip
+    """Climb over each of these examples in turn; returns the dual's gain and the work done.
+
+    The s-th plane of example i is the path from first[i] + s·T on, T its number of tokens.
+    """
+    size, n_labels = held.loss.shape[1], V.shape[1]
+    most = 0
+    for i in rows:
+        most = max(most, s.starts[i + 1] - s.starts[i])
+    score = np.empty((most, n_labels))
+    coefficient = np.zeros((most, n_labels))
+    known = np.zeros((most, n_labels), np.int64)
+    value, step = np.empty(size), np.empty(size)
+    gain, linear, work, visit = 0.0, 0.0, 0, 0
+    for i in rows:
+        m = held.count[i]
+        begin, stop = s.starts[i], s.starts[i + 1]
+        n = stop - begin
+        if m == 0 or n == 0:
+            held.gap[i] = 0.0
+            continue
+        visit += 1
+        y = s.truth[begin:stop]
+        base = chain_score(y, chain)
+        for k in range(m):
+            path = paths[first[i] + k * n : first[i] + (k + 1) * n]
+            margin = base - chain_score(path, chain)
+            for t in range(n):
+                if path[t] == y[t]:
+                    continue
+                for label in (y[t], path[t]):
+                    if known[t, label] != visit:
+                        known[t, label] = visit
+                        score[t, label] = token_score(s, begin + t, label, V, Z, changed)
+                        work += s.entries[begin + t + 1] - s.entries[begin + t]
+                margin += score[t, y[t]] - score[t, path[t]]
+            loss = held.loss[i, k]
+            value[k] = loss * (1.0 - margin) if slack else loss - margin
+            work += n
+        own = climb(
+            value[:m], held.gram[i], held.alpha[i], held.total[i], sigma, max_steps, tol, step[:m]
+        )
+        held.gap[i] = share_of_gap(value[:m], held.alpha[i], held.total[i])
+        for k in range(m):
+            held.idle[i, k] = 0 if held.alpha[i, k] > 0.0 else held.idle[i, k] + 1
+        if own == 0.0:
+            continue
+        gain += own
+        balance = 0.0
+        for k in range(m):
+            if step[k] == 0.0:
+                continue
+            linear += step[k] * held.loss[i, k]
+            c = sigma * step[k] * (held.loss[i, k] if slack else 1.0)
+            balance += c
+            path = paths[first[i] + k * n : first[i] + (k + 1) * n]
+            chain_add(path, -c * csig, chain)
+            for t in range(n):
+                if path[t] != y[t]:
+                    coefficient[t, y[t]] += c
+                    coefficient[t, path[t]] -= c
+        if balance != 0.0:
+            chain_add(y, balance * csig, chain)
+        for k in range(m):
+            if step[k] == 0.0:
+                continue
+            path = paths[first[i] + k * n : first[i] + (k + 1) * n]
+            for t in range(n):
+                if path[t] == y[t]:
+                    continue
+                for label in (y[t], path[t]):
+                    c = coefficient[t, label]
+                    if c != 0.0:
+                        coefficient[t, label] = 0.0
+                        token_add(s, begin + t, label, c, V, Z, changed, sig)
+                        work += s.entries[begin + t + 1] - s.entries[begin + t]
+    return gain, linear, work
+
+
+@kernel
+def token_product(s, a, b, sig):
+    """⟨x_a, x_b⟩ of two tokens."""
+    if a == b:
+        total = 0.0
+        for e in range(s.entries[a], s.entries[a + 1]):
+            x = np.float64(s.values[e])
+            total += x * x * sig[s.columns[e]]
+        return total
+    total = 0.0
+    e, f = s.entries[a], s.entries[b]
+    while e < s.entries[a + 1] and f < s.entries[b + 1]:
+        if s.columns[e] < s.columns[f]:
+            e += 1
+        elif s.columns[e] > s.columns[f]:
+            f += 1
+        else:
+            total += sig[s.columns[e]] * np.float64(s.values[e]) * np.float64(s.values[f])
+            e += 1
+            f += 1
+    return total
+
+
+@kernel
+def chain_entries(y, path, n_labels, second, code, sign):
+    """Parts of the chain in y (+1) and in the path (−1), those in both at one place left out."""
+    n, m = y.size, 0
+    for which in range(2):
+        own, other = (y, path) if which == 0 else (path, y)
+        one = 1.0 if which == 0 else -1.0
+        if own[0] != other[0]:
+            code[m], sign[m] = own[0], one
+            m += 1
+        if own[n - 1] != other[n - 1]:
+            code[m], sign[m] = n_labels + own[n - 1], one
+            m += 1
+        for t in range(1, n):
+            if own[t] != other[t] or own[t - 1] != other[t - 1]:
+                code[m], sign[m] = (2 + own[t - 1]) * n_labels + own[t], one
+                m += 1
+            if second and t == 1 and (own[1] != other[1] or own[0] != other[0]):
+                code[m] = (2 + n_labels + own[0]) * n_labels + own[1]
+                sign[m] = one
+                m += 1
+            if second and t > 1 and (
+                own[t] != other[t] or own[t - 1] != other[t - 1] or own[t - 2] != other[t - 2]
+            ):
+                triple = (own[t - 2] * n_labels + own[t - 1]) * n_labels + own[t]
+                code[m] = (2 + 2 * n_labels) * n_labels + triple
+                sign[m] = one
+                m += 1
+    return m
+
+
+@kernel
+def gram_of_paths(rows, slots, s, held, first, paths, slack, n_labels, second, sig, csig):
+    """Fill the rows and columns of the examples' Gram matrices that belong to these slots."""
+    most = 0
+    for i in rows:
+        most = max(most, s.starts[i + 1] - s.starts[i])
+    code, other_code = np.empty(6 * most + 4, np.int64), np.empty(6 * most + 4, np.int64)
+    sign, other_sign = np.empty(6 * most + 4), np.empty(6 * most + 4)
+    for r in range(rows.size):
+        i, slot = rows[r], slots[r]
+        begin, n = s.starts[i], s.starts[i + 1] - s.starts[i]
+        y = s.truth[begin : begin + n]
+        path = paths[first[i] + slot * n : first[i] + (slot + 1) * n]
+        n_code = chain_entries(y, path, n_labels, second, code, sign)
+        for k in range(held.count[i]):
+            other = paths[first[i] + k * n : first[i] + (k + 1) * n]
+            total = 0.0
+            n_other = chain_entries(y, other, n_labels, second, other_code, other_sign)
+            for a in range(n_code):
+                for b in range(n_other):
+                    if code[a] == other_code[b]:
+                        total += csig * sign[a] * other_sign[b]
+            for t in range(n):
+                if path[t] == y[t]:
+                    continue
+                for u in range(n):
+                    if other[u] == y[u]:
+                        continue
+                    times = 0.0
+                    times += 1.0 if y[t] == y[u] else 0.0
+                    times -= 1.0 if y[t] == other[u] else 0.0
+                    times -= 1.0 if path[t] == y[u] else 0.0
+                    times += 1.0 if path[t] == other[u] else 0.0
+                    if times != 0.0:
+                        total += times * token_product(s, begin + t, begin + u, sig)
+            if slack:
+                total *= held.loss[i, slot] * held.loss[i, k]
+            held.gram[i, slot, k] = held.gram[i, k, slot] = total
+
+
+@kernel
+def overlay_products(values, columns, entries, tokens, V, Z, changed, out):
+    """out[j] = x_t @ (Z where it was changed, else V), t = tokens[j]."""
+    r = V.shape[1]
+    z = np.empty(r)
+    for j in range(tokens.size):
+        z[:] = 0.0
+        for e in range(entries[tokens[j]], entries[tokens[j] + 1]):
+            x, row = np.float64(values[e]), columns[e]
+            if changed[row]:
+                v = Z[row]
+                for c in range(r):
+                    z[c] += x * v[c]
+            else:
+                u = V[row]
+                for c in range(r):
+                    z[c] += x * u[c]
+        for c in range(r):
+            out[j, c] = z[c]
