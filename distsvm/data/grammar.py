@@ -19,7 +19,7 @@ weights, and every tree of the training data is one of them.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -48,6 +48,19 @@ def rules_of(tree: Tree) -> Counter[str]:
 def chains_of(tree: Tree) -> set[str]:
     """The maximal unary chains of two rules or more, as `X => Y => 'Z'`."""
     return {" => ".join(map(_text, chain)) for chain, _ in constituents(tree) if len(chain) > 2}
+
+
+def n_brackets(uses: Mapping[str, float]) -> float:
+    """How many constituents trees have that use these rules so often; a unary chain is one.
+
+    A chain ends in a rule of several children or in one tag; bare tags are no constituents.
+    """
+    ends = (n for rule, n in uses.items() for _, rhs in [_sides(rule)] if _ends_chain(rhs))
+    return float(sum(ends))
+
+
+def _ends_chain(rhs: Sequence[str]) -> bool:
+    return len(rhs) > 1 or _symbol(rhs[0])[1]
 
 
 Symbol = tuple[str, bool]

@@ -141,7 +141,7 @@ class MulticlassSVC(ClassSVC):
     C_per_example : float > 0, optional
         Instead of C: LIBLINEAR's and scikit-learn's C, which multiplies the sum.
     eps : float ≥ 0, optional
-        In units of the loss: stop when primal − dual ≤ C·eps. Default 0.001 of the largest loss.
+        In units of the loss: stop when primal − dual ≤ C·eps. Default 0.001·Δ̄.
     rel_gap : float ≥ 0, optional
         Stop when (primal − dual) / primal ≤ rel_gap, if that is earlier.
     loss : "zero-one", or array of shape (k, k)

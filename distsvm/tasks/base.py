@@ -46,7 +46,10 @@ class Task(ABC):
     rescalings : set of str
         What `separate` can do: "margin", "slack", or both.
     largest_loss : float
-        An upper bound of Δ; the default of eps is 0.001 of it.
+        An upper bound of Δ.
+    loss_unit : float
+        The scale of Δ in which the defaults of C and eps are measured: 0.001 of it is the default
+        of eps. The largest loss, unless the task knows a better one.
     """
 
     dim: int
@@ -57,6 +60,10 @@ class Task(ABC):
     """Whether inputs are rows of a table of features; if not, an array is a sequence of inputs."""
     enumerates: ClassVar[bool] = False
     """Whether scoring cached planes costs as much as the oracle: then no cache by default."""
+
+    @property
+    def loss_unit(self) -> float:
+        return self.largest_loss
 
     @abstractmethod
     def joint_features(self, x: Any, y: Any) -> SparseVector | Mapping[int, float] | np.ndarray:

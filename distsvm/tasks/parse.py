@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from distsvm.data.grammar import Grammar, chains_of, rules_of
+from distsvm.data.grammar import Grammar, chains_of, n_brackets, rules_of
 from distsvm.data.shard import Shard
 from distsvm.data.trees import Tree
 from distsvm.errors import ConfigError, DataError
@@ -56,6 +56,7 @@ class ParseTask(Task):
     # Known after prepare():
     counts: np.ndarray | None = None
     longest: int = 0
+    mean_spans: float = 0.0
 
     compiled: ClassVar[bool] = True
 
@@ -100,12 +101,14 @@ class ParseTask(Task):
             raise DataError("the data has no trees")
         uses = dict(zip(summary.labels.tolist(), summary.counts.tolist(), strict=True))
         rules = sorted(text for text in uses if " -> " in text)
+        spans = n_brackets({rule: uses[rule] for rule in rules})
         return replace(
             self,
             rules=tuple(rules),
             chains=tuple(sorted(text for text in uses if " => " in text)),
             counts=np.array([uses[rule] for rule in rules]),
             longest=summary.n_columns,
+            mean_spans=spans / summary.weight if summary.weight > 0 else 0.0,
         )
 
     # --- the structure ---------------------------------------------------------------------
@@ -141,6 +144,13 @@ class ParseTask(Task):
         # Every span of both trees could be a constituent.
         n_most = row_length(max(1, self.longest)) if self.losses == "brackets" else 1
         return self.loss_scale * n_most
+
+    @property
+    def loss_unit(self) -> float:
+        """For brackets their mean number in the training data's trees; else the largest loss."""
+        if self.losses == "brackets" and self.mean_spans > 0:
+            return self.loss_scale * self.mean_spans
+        return self.largest_loss
 
     def likelihood_weights(self) -> np.ndarray:
         """The w of the maximum-likelihood PCFG of the same grammar: log relative frequencies."""

@@ -84,6 +84,7 @@ class SequenceTask(Task):
     name_bytes: np.ndarray | None = None
     name_starts: np.ndarray | None = None
     longest: int = 1
+    mean_length: float = 0.0
 
     rescalings: ClassVar[frozenset[str]] = frozenset({"margin", "slack"})
     compiled: ClassVar[bool] = True
@@ -102,7 +103,9 @@ class SequenceTask(Task):
         labels = found if self.labels is None else np.unique(np.asarray(self.labels, dtype=str))
         if labels.size > MAX_LABELS:
             raise DataError(f"the data has {labels.size} tags, at most {MAX_LABELS} are possible")
-        task = replace(self, labels=labels, longest=max(1, summary.longest))
+        assert summary.counts is not None
+        mean = float(summary.counts.sum()) / summary.weight if summary.weight > 0 else 0.0
+        task = replace(self, labels=labels, longest=max(1, summary.longest), mean_length=mean)
         unknown = found[~np.isin(found, labels)]
         if unknown.size:
             raise DataError(f"tag {str(unknown[0])!r} is not among the tags {task.shown_labels()}")
@@ -207,6 +210,13 @@ class SequenceTask(Task):
     def largest_loss(self) -> float:  # type: ignore[override]
         """Of the training data: its longest sequence with every tag wrong."""
         return self.loss_scale * (self.longest if self.losses == "hamming" else 1)
+
+    @property
+    def loss_unit(self) -> float:
+        """Of the training data: the mean sequence with every tag wrong."""
+        if self.losses == "hamming" and self.mean_length > 0:
+            return self.loss_scale * self.mean_length
+        return self.largest_loss
 
     def parts(self, w: np.ndarray) -> Parts:
         """The parts of w, without copying it."""

@@ -126,7 +126,7 @@ class Trainer:
         if config.C_per_example is not None:
             return config.C_per_example * facts.weight
         mean = facts.square_norm / facts.weight
-        return C_FACTOR * facts.weight * self.task.largest_loss / (mean if mean > 0 else 1.0)
+        return C_FACTOR * facts.weight * self.task.loss_unit / (mean if mean > 0 else 1.0)
 
     # --- the state -------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ class Trainer:
         """Make the solver and its state: new, from an earlier model, or from a checkpoint."""
         config = self.config
         self.C = self._C()
-        self.eps = EPS_SHARE * self.task.largest_loss if config.eps is None else config.eps
+        self.eps = EPS_SHARE * self.task.loss_unit if config.eps is None else config.eps
         n_blocks = min(config.n_blocks, len(self.shards))
         if n_blocks < config.n_blocks:
             log.warning("n_blocks=%d, but there are only %d shards", config.n_blocks, n_blocks)
