@@ -28,6 +28,6 @@ def over_shards(
     place : executor, n_workers and executor_options, as given_config gives them
     """
     with on_first_compile(lambda: output.note(COMPILING)):
-        results = model.over_pieces(function, data, **place)
+        results = model.over_pieces(function, model.pieces(data), **place)
         with closing(results):  # type: ignore[type-var]
             yield from results

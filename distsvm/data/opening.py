@@ -112,6 +112,15 @@ def open_inputs(source: Any, *, tables: bool = True, **options: Any) -> Dataset:
     raise DataError(f"the data is {_shown(source)}, expected {ACCEPTED}")
 
 
+def kind_of_files(source: Any, format: str | None = None) -> str | None:
+    """Which of the values of FORMATS these files are; None for data in memory and data sets."""
+    if hasattr(source, "specs") or not _names_files(source, None):
+        return None
+    if format is not None and format not in FORMATS:
+        raise ConfigError(f"format={format!r}: expected one of {', '.join(FORMATS)}")
+    return FORMATS[format] if format else _format_of(find_files(source))
+
+
 def _names_files(source: Any, outputs: Any) -> bool:
     def is_path(item: Any) -> bool:
         return isinstance(item, (str, os.PathLike))
@@ -121,9 +130,8 @@ def _names_files(source: Any, outputs: Any) -> bool:
 
 
 def _open_files(source: Any, weight: Any, format: str | None, options: dict[str, Any]) -> Dataset:
-    if format is not None and format not in FORMATS:
-        raise ConfigError(f"format={format!r}: expected one of {', '.join(FORMATS)}")
-    kind = FORMATS[format] if format else _format_of(find_files(source))
+    kind = kind_of_files(source, format)
+    assert kind is not None
     reader = _reader(kind)
     if kind == "parquet":
         if weight is not None and not isinstance(weight, str):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.data import open_data
+from distsvm.data.remembered import plain_options, remembered
 from distsvm.errors import CheckpointError, ConfigError, DataError
 from distsvm.executors import make_executor
 from distsvm.executors.base import Executor
@@ -79,6 +80,7 @@ class Trainer:
         if isinstance(weight, str):  # the name of a column: the validation's too, kept for resume
             options, weight = {**options, "weight": weight}, None
         self.data_options = options
+        self.data_notes = None if outputs is not None else remembered(data, options)
         cost = self.task.cost
         kind = {**options, "tables": self.task.tables}
         own = kind if weight is None else {**kind, "weight": weight}
@@ -187,11 +189,7 @@ class Trainer:
         """How to find the data again: paths is None for data in memory."""
         if data is None:
             return None
-        options = {
-            name: np.dtype(value).name if name == "dtype" else value
-            for name, value in self.data_options.items()
-        }
-        return {"paths": described_paths(data), "options": options}
+        return {"paths": described_paths(data), "options": plain_options(self.data_options)}
 
     def _problem(self) -> dict[str, Any]:
         """What a checkpoint belongs to: task, data and the fixed part of the configuration."""
@@ -361,6 +359,8 @@ class Trainer:
         facts = ("certificate", "primal", "dual", "gap", "stop_reason", "n_rounds", "C", "eps")
         result.model.facts.update({name: getattr(result, name) for name in facts})
         result.model.facts["rescaling"] = self.config.rescaling
+        if self.data_notes is not None:
+            result.model.facts["data"] = self.data_notes
         return result
 
     def _bound(self) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,16 @@ class ColumnSpec:
             y = TagRows(codes, np.array(tags.distinct, dtype=object))
         x = SequenceRows(tokens, starts, names)
         return Shard(x, y, None, source=self.source)  # type: ignore[arg-type]
+
+    def words(self) -> list[list[str]]:
+        """The words of each sentence, read anew: shards hold only features."""
+        reading = ColumnReading(replace(self.columns, tag=None), ())
+        for part in self.parts:
+            reading.read(part)
+        field = reading.field(self.columns.word)
+        texts = [field.distinct[code] for code in (field.codes - FIRST_CODE).tolist()]
+        ends = np.cumsum([0, *reading.lengths]).tolist()
+        return [texts[start:stop] for start, stop in pairwise(ends)]
 
     @property
     def source(self) -> str:
