@@ -82,7 +82,7 @@ def open_data(
     if hasattr(source, "specs"):
         _refuse_extra("a data set", outputs=outputs, weight=weight, format=format, **options)
         return source
-    if _names_files(source, outputs):
+    if names_files(source, outputs):
         _refuse_extra("files, whose examples hold their outputs,", outputs=outputs)
         return _open_files(source, weight, format, options)
     _refuse_extra("data in memory", format=format, **options)
@@ -101,7 +101,7 @@ def open_data(
 
 def open_inputs(source: Any, *, tables: bool = True, **options: Any) -> Dataset:
     """As open_data, for prediction: a list holds inputs, and labels in files are not looked at."""
-    if hasattr(source, "specs") or _names_files(source, None):
+    if hasattr(source, "specs") or names_files(source):
         dataset: Any = open_data(source, **options)
         return dataset.unlabelled() if hasattr(dataset, "unlabelled") else Unlabelled(dataset)
     _refuse_extra("data in memory", **options)
@@ -114,14 +114,16 @@ def open_inputs(source: Any, *, tables: bool = True, **options: Any) -> Dataset:
 
 def kind_of_files(source: Any, format: str | None = None) -> str | None:
     """Which of the values of FORMATS these files are; None for data in memory and data sets."""
-    if hasattr(source, "specs") or not _names_files(source, None):
+    if hasattr(source, "specs") or not names_files(source):
         return None
     if format is not None and format not in FORMATS:
         raise ConfigError(f"format={format!r}: expected one of {', '.join(FORMATS)}")
     return FORMATS[format] if format else _format_of(find_files(source))
 
 
-def _names_files(source: Any, outputs: Any) -> bool:
+def names_files(source: Any, outputs: Any = None) -> bool:
+    """Whether the source is a path, a pattern or (without outputs) a list of nothing else."""
+
     def is_path(item: Any) -> bool:
         return isinstance(item, (str, os.PathLike))
 
