@@ -96,7 +96,6 @@ class Trainer:
         counts = [summary.n_examples for summary in summaries]
         summary = _sum(summaries[: len(specs)])
         self.task = self.task.prepare(summary)
-        self.n_examples = summary.n_examples
         self.cache_size = self._cache_size()
         firsts = np.concatenate([[0], np.cumsum(counts)[:-1]]).tolist()
         facts: list[Facts] = self.executor.prepare(
@@ -110,9 +109,18 @@ class Trainer:
                 parts = self.executor.run("fingerprint", shards=self.check_shards)
                 self.check_fingerprint = "".join(parts)
         self.facts = _sum(facts)
+        self._tell_dropped()
         self.load_s = time.perf_counter() - self._started
         if not self.facts.weight > 0:
             raise DataError("the examples' weights, times those of their classes, are all 0")
+
+    def _tell_dropped(self) -> None:
+        n, n_dropped = self.facts.n_examples, self.facts.n_dropped
+        told = f"{n_dropped} of {n + n_dropped} examples have outputs that the task does not allow"
+        if n_dropped and not n:
+            raise DataError(f"{told}: nothing is left to train on")
+        if n_dropped:
+            log.warning("%s, and are left out", told)
 
     def _cache_size(self) -> int:
         if self.config.cache_size == "auto":
@@ -142,7 +150,7 @@ class Trainer:
         self.risk = ExampleRisk(
             self.executor,
             [range(lo, hi) for lo, hi in pairwise(edges)],
-            self.task.dim, self.n_examples, self.facts.weight, self.cache_size > 0,
+            self.task.dim, self.facts.n_examples, self.facts.weight, self.cache_size > 0,
         )  # fmt: skip
         max_cuts = config.max_cuts
         if max_cuts is None and config.qp == "line-search":
@@ -271,10 +279,11 @@ class Trainer:
 
     def _start_facts(self) -> RunStart:
         return RunStart(
-            n_examples=self.n_examples, dim=self.task.dim, n_shards=len(self.shards),
+            n_examples=self.facts.n_examples, dim=self.task.dim, n_shards=len(self.shards),
             n_workers=self.executor.n_workers, executor=self.executor.name, C=self.C, eps=self.eps,
             rel_gap=self.config.rel_gap, max_rounds=self.config.max_rounds,
             bound_on_rounds=self._bound(), first_round=len(self.history) + 1,
+            n_dropped=self.facts.n_dropped,
         )  # fmt: skip
 
     def _finished(self, record: Round) -> Round:
@@ -356,7 +365,7 @@ class Trainer:
             bound_on_rounds=self._bound(), seconds=self._seconds(), memory=self._memory(),
             history=self.history,
             C=self.C, eps=self.eps, activity=self.executor.activity(),
-            best_validation=self.watch.best,
+            best_validation=self.watch.best, n_dropped=self.facts.n_dropped,
         )  # fmt: skip
         facts = ("certificate", "primal", "dual", "gap", "stop_reason", "n_rounds", "C", "eps")
         result.model.facts.update({name: getattr(result, name) for name in facts})
