@@ -181,6 +181,17 @@ class Grammar:
             chains |= chains_of(tree)
         return cls.of(rules, chains, max_chain)
 
+    def why_outside(self, tree: Tree) -> str:
+        """What this grammar does not have of a tree that is outside of it."""
+        unknown = sorted(rules_of(tree).keys() - set(self.rules))
+        if unknown:
+            return f"the tree has the rule {unknown[0]}, which the grammar does not have"
+        for chain, _ in constituents(tree):
+            if tuple(map(self.symbol, chain)) not in self.chain_number:
+                shown = " => ".join(map(_text, chain))
+                return f"the tree has the unary chain {shown}, which the grammar does not have"
+        return "the tree is in the grammar"
+
     def symbol(self, symbol: Symbol) -> int | None:
         name, is_tag = symbol
         return (self.tag_number if is_tag else self.phrase_number).get(name)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from distsvm.data.dataset import Dataset, PairData, TableData, Unlabelled
-from distsvm.data.files import find_files
+from distsvm.data.files import TREE_ENDINGS, find_files
 from distsvm.errors import ConfigError, DataError
 
 # The last four are the names of LIBSVM's collection.
@@ -27,6 +27,7 @@ FORMATS = {
     "conll": "conll",
     "conllu": "conllu",
     "svmhmm": "svmhmm",
+    "treebank": "treebank",
 }
 
 ACCEPTED = (
@@ -56,11 +57,12 @@ def open_data(
         Example weights; the name of a column for Parquet files.
     tables : bool, default True
         False where inputs are never rows of features: an array is then a sequence of inputs.
-    format : {"svmlight", "libsvm", "parquet", "arrow", "conll", "conllu", "svmhmm"}, optional
-        What the files are, where their names do not say it.
+    format : str, optional
+        What the files are, where their names do not say it: "svmlight", "libsvm", "parquet",
+        "arrow", "conll", "conllu", "svmhmm" or "treebank".
     **options
-        For files, what their reader takes: see SvmlightData, ParquetData, ConllData, ConlluData
-        and SvmHmmData.
+        For files, what their reader takes: see SvmlightData, ParquetData, ConllData, ConlluData,
+        SvmHmmData and TreebankData.
 
     Notes
     -----
@@ -70,7 +72,8 @@ def open_data(
     2. A str or path, or (without outputs) a list or tuple of nothing else, names files. Names
        in .parquet, .pq, .arrow, .feather are Parquet or Arrow; those in .svm, .svmlight, .libsvm,
        .txt, .dat, .t, .tr, .val, .scale or without an ending are svmlight; those in .conll,
-       .conllu, .svmhmm are sentences of that format. All text may be packed (.gz).
+       .conllu, .svmhmm are sentences of that format; those in .mrg, .tree, .trees, .brackets,
+       .ptb are trees in brackets. All text may be packed (.gz).
     3. A NumPy array, SciPy sparse matrix or data frame of two dimensions is a table of features,
        one example a row, and outputs are its labels. So is a tuple (X, y) whose first item is one.
     4. A list, a tuple or an array of objects with outputs holds inputs of any kind, one each.
@@ -159,6 +162,8 @@ def _reader(kind: str) -> Any:
         from distsvm.data.readers.conllu import ConlluData as reader
     elif kind == "svmhmm":
         from distsvm.data.readers.svmhmm import SvmHmmData as reader
+    elif kind == "treebank":
+        from distsvm.data.readers.treebank import TreebankData as reader
     else:
         from distsvm.data.readers.svmlight import SvmlightData as reader
     return reader
@@ -176,12 +181,15 @@ def _format_of(files: Sequence[str]) -> str:
             formats["svmlight"] = file
         elif ending in SENTENCES:
             formats[SENTENCES[ending]] = file
+        elif ending in TREE_ENDINGS:
+            formats["treebank"] = file
         else:
             raise DataError(
                 f"{file}: the name does not say what the file is; endings are known of svmlight "
-                f"({' '.join(sorted(SVMLIGHT - {''}))}), sentences ({' '.join(SENTENCES)}), both "
-                f"also with .gz, and Parquet ({' '.join(sorted(PARQUET))}); otherwise give "
-                f"format= and one of {', '.join(FORMATS)}"
+                f"({' '.join(sorted(SVMLIGHT - {''}))}), sentences ({' '.join(SENTENCES)}) and "
+                f"trees ({' '.join(TREE_ENDINGS)}), all also with .gz, and Parquet "
+                f"({' '.join(sorted(PARQUET))}); otherwise give format= and one of "
+                f"{', '.join(FORMATS)}"
             )
     if len(formats) > 1:
         raise DataError(f"files of two formats: {' and '.join(sorted(formats.values()))}")

@@ -36,9 +36,12 @@ class TreeParser(StructuredEstimator):
         Longest unary chain, in rules, that is possible without having been seen.
     memory_mb : float > 0, default 1024
         Limit of the memory that the search takes for one sentence.
+    unfit : "error" or "drop"
+        What to do with training trees that are outside the grammar: refuse the first by name, or
+        leave all of them out and count them (result_.n_dropped).
     data_options : dict, optional
-        For files, what their reader takes: format="treebank", strip, max_length. Files for
-        prediction are read alike.
+        For files, what their reader takes: format="treebank", strip_empty, strip_functions,
+        max_length. Files for prediction are read alike.
     C, C_per_example, eps, rel_gap, max_rounds, max_seconds, rescaling, solver, solver_options,
     cache_size, executor, n_workers, n_shards, random_state, verbose, run_dir :
         As in MulticlassSVC. In the defaults of C and eps, Δ̄ is the mean number of brackets in a
@@ -58,6 +61,7 @@ class TreeParser(StructuredEstimator):
     loss_scale: float = 1.0
     max_chain: int = 4
     memory_mb: float = 1024.0
+    unfit: str = "error"
 
     def _task(self) -> ParseTask:
         return ParseTask(
@@ -65,6 +69,7 @@ class TreeParser(StructuredEstimator):
             loss_scale=self.loss_scale,
             max_chain=self.max_chain,
             memory_mb=self.memory_mb,
+            unfit=self.unfit,
         )
 
     @property

@@ -40,6 +40,9 @@ class SequenceTagger(StructuredEstimator):
         Named features that occur less often in the training data are left out.
     hash_bits : int, optional
         Hash named features to 2^hash_bits columns instead of making a dictionary of them.
+    unfit : "error" or "drop"
+        What to do with training sequences that break the hard constraints: refuse the first by
+        name, or leave all of them out and count them (result_.n_dropped).
     data_options : dict, optional
         For files, what their reader takes: format, tag, word, templates; see open_data. Files for
         prediction are read alike.
@@ -64,6 +67,7 @@ class SequenceTagger(StructuredEstimator):
     allowed: Any = None
     min_count: int = 1
     hash_bits: int | None = None
+    unfit: str = "error"
 
     def _task(self) -> SequenceTask:
         return SequenceTask(
@@ -73,6 +77,7 @@ class SequenceTagger(StructuredEstimator):
             allowed=self.allowed,
             min_count=self.min_count,
             hash_bits=self.hash_bits,
+            unfit=self.unfit,
         )
 
     @property

@@ -14,7 +14,7 @@ from distsvm.data.shard import Shard
 from distsvm.data.trees import Tree
 from distsvm.errors import ConfigError, DataError
 from distsvm.messages import Summary
-from distsvm.tasks.base import Task
+from distsvm.tasks.base import Task, check_unfit
 from distsvm.tasks.parse_oracle import KINDS, ParseOracle, check_leaves
 from distsvm.tasks.parse_rows import as_sentence, row_length
 from distsvm.vectors import SparseVector
@@ -45,6 +45,9 @@ class ParseTask(Task):
         slack rescaling).
     rules, chains : tuples of str, or None
         None takes those that the data has.
+    unfit : "error" or "drop"
+        What to do with training examples whose trees are outside the grammar, as they may be where
+        rules are given: refuse the first by name, or leave all of them out and count them.
     """
 
     losses: str = "f1"
@@ -53,6 +56,7 @@ class ParseTask(Task):
     memory_mb: float = 1024.0
     rules: tuple[str, ...] | None = None
     chains: tuple[str, ...] = ()
+    unfit: str = "error"
     # Known after prepare():
     counts: np.ndarray | None = None
     longest: int = 0
@@ -67,6 +71,7 @@ class ParseTask(Task):
             raise ConfigError(f"loss_scale={self.loss_scale}: expected a number > 0")
         if self.max_chain < 1:
             raise ConfigError(f"max_chain={self.max_chain}: expected at least 1")
+        check_unfit(self.unfit)
         if not self.memory_mb > 0:
             raise ConfigError(f"memory_mb={self.memory_mb}: expected a number > 0")
 
@@ -175,6 +180,7 @@ class ParseTask(Task):
 
     def separate(self, w: np.ndarray, x: Any, y: Tree, rescaling: str) -> Tree:
         oracle = self.oracle(self.shard([x], [y]), rescaling)
+        oracle.check_fit()
         found = oracle.separate(oracle.view(w), np.zeros(1, np.int64))
         return oracle.public(found.planes.output)[0]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -41,7 +42,8 @@ class ParseOracle(Oracle):
     piece = PIECE
 
     def __init__(self, task: ParseTask, shard: Shard, rescaling: str) -> None:
-        self.task, self.first, self.source = task, shard.first, shard.source
+        self.task, self.source = task, shard.source
+        self.numbers = range(shard.first, shard.first + shard.n)
         self.grammar = task.grammar
         self.tables = self.grammar.tables
         self.slack = rescaling == "slack"
@@ -49,13 +51,13 @@ class ParseOracle(Oracle):
         self.n, self.weight = shard.n, shard.weight
         self.sentences = [self._named(i, as_sentence, x) for i, x in enumerate(shard.x)]  # type: ignore[arg-type]
         numbers = self.grammar.tag_number
-        self.tags = _frozen(
-            Ragged.of([[numbers.get(tag, -1) for _, tag in s] for s in self.sentences], np.int32)
-        )
-        self.truth = None
+        tags = [[numbers.get(tag, -1) for _, tag in s] for s in self.sentences]
+        self.tags = Ragged.of(tags, np.int32).frozen()
+        self.truth: Ragged | None = None
+        self._unfit: dict[int, str] = {}
         if shard.y is not None:
             rows = [self._named(i, self._encoded, i, y) for i, y in enumerate(shard.y)]
-            self.truth = _frozen(Ragged.of(rows, np.int32))
+            self.truth = Ragged.of(rows, np.int32).frozen()
         limit = task.memory_mb * 2**20
         symbols, phrases = len(self.grammar.tags) + len(self.grammar.phrases), self.grammar.phrases
         self.max_slots = int(limit / 2 / cky.slot_bytes(symbols, len(phrases)))
@@ -126,6 +128,20 @@ class ParseOracle(Oracle):
             for i, sentence in enumerate(outputs.sentence.tolist())
         ]
 
+    def unfit(self) -> dict[int, str]:
+        return self._unfit
+
+    def take(self, rows: np.ndarray) -> ParseOracle:
+        new = copy.copy(self)
+        new.n, new.numbers = rows.size, np.asarray(self.numbers)[rows]
+        new.sentences = [self.sentences[row] for row in rows.tolist()]
+        new.tags = self.tags[rows].frozen()
+        new.truth = None if self.truth is None else self.truth[rows].frozen()
+        new.weight = None if self.weight is None else self.weight[rows]
+        place = {row: i for i, row in enumerate(rows.tolist())}
+        new._unfit = {place[row]: why for row, why in self._unfit.items() if row in place}
+        return new
+
     def slots(self, size: int) -> RaggedSlots:
         return RaggedSlots(self._row_lengths(np.arange(self.n)), size, np.int32)
 
@@ -155,13 +171,6 @@ class ParseOracle(Oracle):
 
     def size(self, weights: np.ndarray) -> tuple[float, float | None]:
         truth = self._all_truth()
-        unseen = np.flatnonzero(truth.values == cky_rows.UNSEEN)
-        if unseen.size:
-            row = int(np.searchsorted(truth.starts, unseen[0], side="right")) - 1
-            raise DataError(
-                f"example {self.first + row}: the tree has a rule or a unary chain that the "
-                "grammar of the task does not have"
-            )
         norms = np.empty(self.n)
         rules = (*_arrays(self.grammar.chain_rules), self.grammar.step_rule)
         cky_rows.square_norms(*_arrays(truth), *rules, self.task.dim, norms)
@@ -188,7 +197,7 @@ class ParseOracle(Oracle):
         if code != cky.FINE:
             n_words = int(tags.lengths[place])
             raise DataError(
-                f"example {self.first + rows[place]}: a sentence of {n_words:,} words takes more "
+                f"example {self.numbers[rows[place]]}: a sentence of {n_words:,} words takes more "
                 f"memory than {self.task.memory_mb:g} MB; leave out long sentences (max_length) "
                 "or raise memory_mb"
             )
@@ -214,13 +223,16 @@ class ParseOracle(Oracle):
         if not isinstance(tree, Tree):
             raise DataError(f"the output is {tree!r}, expected a Tree")
         check_leaves(self.sentences[i], tree)
-        return encode(self.grammar, tree)
+        row = encode(self.grammar, tree)
+        if cky_rows.UNSEEN in row:
+            self._unfit[i] = self.grammar.why_outside(tree)
+        return row
 
     def _named(self, i: int, function: Any, *args: Any) -> Any:
         try:
             return function(*args)
         except DataError as error:
-            raise DataError(f"example {self.first + i}: {error}") from error
+            raise DataError(f"example {self.numbers[i]}: {error}") from error
 
 
 def check_leaves(sentence: tuple[tuple[str, str], ...], tree: Tree) -> None:
@@ -236,7 +248,3 @@ def check_leaves(sentence: tuple[tuple[str, str], ...], tree: Tree) -> None:
 
 def _arrays(rows: Ragged) -> tuple[np.ndarray, np.ndarray]:
     return frozen(rows.values), frozen(rows.starts)
-
-
-def _frozen(rows: Ragged) -> Ragged:
-    return Ragged(*_arrays(rows))

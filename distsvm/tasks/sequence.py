@@ -20,7 +20,7 @@ from distsvm.data.shard import Shard
 from distsvm.data.templates import hashed_columns
 from distsvm.errors import ConfigError, DataError
 from distsvm.messages import Summary
-from distsvm.tasks.base import Task
+from distsvm.tasks.base import Task, check_unfit
 from distsvm.tasks.sequence_names import Names
 from distsvm.tasks.sequence_oracle import SequenceOracle
 from distsvm.tasks.sequence_packing import packed
@@ -70,6 +70,9 @@ class SequenceTask(Task):
         Hash named features to 2^hash_bits columns instead of making a dictionary of them.
     labels : array of str, or None
         None takes the tags that the data has, in increasing order.
+    unfit : "error" or "drop"
+        What to do with training examples whose tags `allowed` forbids: refuse the first by name,
+        or leave all of them out and count them.
     """
 
     losses: str = "hamming"
@@ -79,6 +82,7 @@ class SequenceTask(Task):
     min_count: int = 1
     hash_bits: int | None = None
     labels: np.ndarray | None = None
+    unfit: str = "error"
     # Known after prepare(); the names of the features only where there is a dictionary:
     n_features: int = 0
     name_bytes: np.ndarray | None = None
@@ -143,6 +147,7 @@ class SequenceTask(Task):
             raise ConfigError(f"loss_scale={self.loss_scale}: expected a number > 0")
         if self.order not in (1, 2):
             raise ConfigError(f"order={self.order}: expected 1 or 2")
+        check_unfit(self.unfit)
         if self.min_count < 1:
             raise ConfigError(f"min_count={self.min_count}: expected at least 1")
         if self.hash_bits is not None and not 1 <= self.hash_bits <= MAX_BITS:
@@ -278,6 +283,7 @@ class SequenceTask(Task):
 
     def separate(self, w: np.ndarray, x: Any, y: Any, rescaling: str) -> list[str]:
         oracle = self.oracle(self.shard([x], [y]), rescaling)
+        oracle.check_fit()
         found = oracle.separate(oracle.view(w), np.zeros(1, np.int64))
         return oracle.public(found.planes.output)[0]
 

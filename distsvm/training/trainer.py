@@ -98,7 +98,6 @@ class Trainer:
         counts = [summary.n_examples for summary in summaries]
         summary = _sum(summaries[: len(specs)])
         self.task = self.task.prepare(summary)
-        self.n_examples = summary.n_examples
         self.cache_size = self._cache_size()
         firsts = np.concatenate([[0], np.cumsum(counts)[:-1]]).tolist()
         facts: list[Facts] = self.executor.prepare(
@@ -112,9 +111,18 @@ class Trainer:
                 parts = self.executor.run("fingerprint", shards=self.check_shards)
                 self.check_fingerprint = "".join(parts)
         self.facts = _sum(facts)
+        self._tell_dropped()
         self.load_s = time.perf_counter() - self._started
         if not self.facts.weight > 0:
             raise DataError("the examples' weights, times those of their classes, are all 0")
+
+    def _tell_dropped(self) -> None:
+        n, n_dropped = self.facts.n_examples, self.facts.n_dropped
+        told = f"{n_dropped} of {n + n_dropped} examples have outputs that the task does not allow"
+        if n_dropped and not n:
+            raise DataError(f"{told}: nothing is left to train on")
+        if n_dropped:
+            log.warning("%s, and are left out", told)
 
     def _cache_size(self) -> int:
         if self.config.cache_size == "auto":
@@ -144,7 +152,7 @@ class Trainer:
         self.risk = ExampleRisk(
             self.executor,
             [range(lo, hi) for lo, hi in pairwise(edges)],
-            self.task.dim, self.n_examples, self.facts.weight, self.cache_size > 0,
+            self.task.dim, self.facts.n_examples, self.facts.weight, self.cache_size > 0,
         )  # fmt: skip
         max_cuts = config.max_cuts
         if max_cuts is None and config.qp == "line-search":
@@ -269,10 +277,11 @@ class Trainer:
 
     def _start_facts(self) -> RunStart:
         return RunStart(
-            n_examples=self.n_examples, dim=self.task.dim, n_shards=len(self.shards),
+            n_examples=self.facts.n_examples, dim=self.task.dim, n_shards=len(self.shards),
             n_workers=self.executor.n_workers, executor=self.executor.name, C=self.C, eps=self.eps,
             rel_gap=self.config.rel_gap, max_rounds=self.config.max_rounds,
             bound_on_rounds=self._bound(), first_round=len(self.history) + 1,
+            n_dropped=self.facts.n_dropped,
         )  # fmt: skip
 
     def _finished(self, record: Round) -> Round:
@@ -354,7 +363,7 @@ class Trainer:
             bound_on_rounds=self._bound(), seconds=self._seconds(), memory=self._memory(),
             history=self.history,
             C=self.C, eps=self.eps, activity=self.executor.activity(),
-            best_validation=self.watch.best,
+            best_validation=self.watch.best, n_dropped=self.facts.n_dropped,
         )  # fmt: skip
         facts = ("certificate", "primal", "dual", "gap", "stop_reason", "n_rounds", "C", "eps")
         result.model.facts.update({name: getattr(result, name) for name in facts})

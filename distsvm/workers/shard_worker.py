@@ -63,12 +63,18 @@ class ShardWorker:
     def bind(
         self, task: Task, rescaling: str, cache_size: int, fingerprint: bool, first: int
     ) -> Facts:
-        """Get ready for rounds, and tell what the run has to know of this shard."""
+        """Get ready for rounds, and tell what the run has to know of this shard.
+
+        Examples that the task cannot be trained on are refused, or left out if it says so.
+        """
         self.attach(task, rescaling, cache_size, first)
+        n_dropped = self._drop_unfit(task, cache_size)
         factor = self.oracle.class_weights()
         self.weight = self.own_weight if factor is None else self.own_weight * factor
         square_norm, radius = self.oracle.size(self.weight)
         return Facts(
+            n_examples=self.oracle.n,
+            n_dropped=n_dropped,
             weight=float(self.weight.sum()),
             square_norm=square_norm,
             radius=radius,
@@ -76,6 +82,18 @@ class ShardWorker:
             plane_bytes=self.cache.n_bytes,
             fingerprint=self.oracle.fingerprint() if fingerprint else "",
         )
+
+    def _drop_unfit(self, task: Task, cache_size: int) -> int:
+        """Leave out the unfit examples, if there are any; how many."""
+        if task.unfit == "error":
+            self.oracle.check_fit()
+        unfit = self.oracle.unfit()
+        if unfit:
+            kept = np.delete(np.arange(self.oracle.n), list(unfit))
+            self.oracle = self.oracle.take(kept)
+            self.own_weight = self.own_weight[kept]
+            self.cache = PlaneCache(self.oracle, cache_size)
+        return len(unfit)
 
     # --- rounds ----------------------------------------------------------------------------
 
@@ -105,9 +123,9 @@ class ShardWorker:
             self._round, self._answers = round_number, []
         n_asked = sum(len(answer.planes) for answer in self._answers)
         n_more = min(n - n_asked, int(np.ceil(fraction * n)))
-        for rows in self._pieces((self._turn + np.arange(n_more)) % n):
+        for rows in self._pieces((self._turn + np.arange(n_more)) % max(1, n)):
             self._answers.append(self._ask(view, rows))
-        self._turn = int((self._turn + n_more) % n)
+        self._turn = int((self._turn + n_more) % max(1, n))  # all examples may be left out
         waiting = np.ones(n, dtype=bool)
         for answer in self._answers:
             waiting[answer.planes.row] = False

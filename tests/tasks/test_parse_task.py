@@ -236,8 +236,15 @@ def test_true_trees_outside_the_grammar_are_evaluated_but_not_trained_on(losses)
     expected = {"zero-one": [1, 1, 1], "brackets": [2, 1, 3], "f1": [1 / 4, 1, 3 / 4]}[losses]
     np.testing.assert_allclose(oracle.losses(rows, outputs), expected)
     assert not oracle.correct(rows, outputs).any()
-    with pytest.raises(DataError, match="example 7: the tree has a rule"):
-        oracle.size(np.ones(3))
+    with pytest.raises(DataError, match="example 7: the tree has the rule S -> XP VP, which the"):
+        oracle.check_fit()
+    assert list(oracle.unfit()) == [0, 1, 2]
+    with pytest.raises(DataError, match="example 0: the tree has the rule FRAG -> 'N' 'Q'"):
+        task.separate(np.zeros(task.dim), other.sentence(), other, "margin")
+    loop = Tree.parse("(NP (NP (N rain)))")
+    chains = ParseTask(losses, rules=("TOP -> NP", "NP -> NP", "NP -> 'N'"), max_chain=2)
+    with pytest.raises(DataError, match="the unary chain TOP => NP => NP => 'N', which"):
+        chains.separate(np.zeros(3), loop.sentence(), loop, "margin")
 
 
 def test_values_of_any_planes_in_any_order():
@@ -320,6 +327,7 @@ def test_deep_trees_need_no_recursion():
         ({"loss_scale": np.nan}, "loss_scale"),
         ({"max_chain": 0}, "max_chain"),
         ({"memory_mb": -1.0}, "memory_mb"),
+        ({"unfit": "skip"}, "unfit='skip'"),
     ],
 )
 def test_bad_settings_are_refused_by_name(change, message):
