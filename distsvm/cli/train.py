@@ -11,7 +11,7 @@ from distsvm.cli.output import Output
 from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_model_target, check_run_target
-from distsvm.cli.task_options import add_task, make_task
+from distsvm.cli.task_options import add_task, formats_of, make_task
 from distsvm.data import open_data
 from distsvm.errors import ConfigError
 from distsvm.training.train import train
@@ -49,7 +49,8 @@ def run(args: argparse.Namespace, output: Output) -> int:
     if "run_dir" in config:
         check_run_target(config["run_dir"], model=args.model)
     check_config(config)
-    task, options = make_task(args), data_options(args)
+    task = make_task(args)
+    options = data_options(args, formats_of(task))
     for files in (args.data, args.validation):
         if files is not None:
             open_data(files, tables=task.tables, **options)  # finds them, and reads nothing

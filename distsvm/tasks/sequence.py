@@ -100,7 +100,7 @@ class SequenceTask(Task):
 
     def prepare(self, summary: Summary) -> SequenceTask:
         assert isinstance(summary, SequenceSummary)
-        self._check_settings()
+        self.check_settings()
         found = summary.labels
         if found is None or not found.size:
             raise DataError("the data has no tags")
@@ -140,7 +140,8 @@ class SequenceTask(Task):
         names = features.names[kept].in_order()
         return replace(self, n_features=kept.size, name_bytes=names.data, name_starts=names.starts)
 
-    def _check_settings(self) -> None:
+    def check_settings(self) -> None:
+        """Refuse what is wrong whatever the data is."""
         if self.losses not in ("hamming", "zero-one"):
             raise ConfigError(f"loss={self.losses!r}: expected 'hamming' or 'zero-one'")
         if not (np.isfinite(self.loss_scale) and self.loss_scale > 0):

@@ -14,6 +14,7 @@ from distsvm.data.tagging_scores import TagScores, score_tags
 from distsvm.data.tree_scores import TreeScore, score_trees
 from distsvm.errors import DataError
 from distsvm.tasks.parse_oracle import ParseOracle
+from distsvm.tasks.parse_rows import TreeRows
 from distsvm.tasks.sequence_oracle import SequenceOracle
 from distsvm.workers.shard_worker import ShardWorker
 
@@ -46,10 +47,19 @@ def best_tags(worker: ShardWorker, w: np.ndarray, k: int) -> list[list[tuple[lis
 
 def tree_scores(worker: ShardWorker, w: np.ndarray) -> list[TreeScore]:
     """evalb's counts for each sentence."""
+    return scores_of_trees(worker, trees_of(worker, w))
+
+
+def trees_of(worker: ShardWorker, w: np.ndarray) -> TreeRows:
+    """The trees that w predicts, as the oracle keeps them."""
     oracle = worker.oracle
     assert isinstance(oracle, ParseOracle)
+    return oracle.decode(oracle.view(w), np.arange(oracle.n))
+
+
+def scores_of_trees(worker: ShardWorker, found: TreeRows) -> list[TreeScore]:
+    """evalb's counts for each of these trees."""
     if worker.outputs is None:
         raise DataError("the examples have no trees")
-    found = oracle.public(oracle.decode(oracle.view(w), np.arange(oracle.n)))
-    pairs = zip(worker.outputs, found, strict=True)
+    pairs = zip(worker.outputs, worker.oracle.public(found), strict=True)
     return [score_trees([tree], [guess]) for tree, guess in pairs]

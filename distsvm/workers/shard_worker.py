@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -153,12 +155,18 @@ class ShardWorker:
     def evaluate(self, w: np.ndarray) -> Score:
         """Loss and accuracy of w's predictions."""
         view = self.oracle.view(w)
-        loss, n_correct = 0.0, 0
-        for rows in self._pieces(np.arange(self.oracle.n)):
-            outputs = self.oracle.decode(view, rows)
-            loss += float(self.own_weight[rows] @ self.oracle.losses(rows, outputs))
-            n_correct += int(np.count_nonzero(self.oracle.correct(rows, outputs)))
-        return Score(self.oracle.n, float(self.own_weight.sum()), loss, n_correct)
+        pieces = self._pieces(np.arange(self.oracle.n))
+        return reduce(add, (self._score(rows, self.oracle.decode(view, rows)) for rows in pieces))
+
+    def score(self, outputs: Any) -> Score:
+        """Loss and accuracy of these outputs of all examples, as the oracle's decode gives them."""
+        return self._score(np.arange(self.oracle.n), outputs)
+
+    def _score(self, rows: np.ndarray, outputs: Any) -> Score:
+        weight = self.own_weight[rows]
+        loss = float(weight @ self.oracle.losses(rows, outputs))
+        n_correct = int(np.count_nonzero(self.oracle.correct(rows, outputs)))
+        return Score(rows.size, float(weight.sum()), loss, n_correct)
 
     # --- checkpoints -----------------------------------------------------------------------
 

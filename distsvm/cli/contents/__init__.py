@@ -1,0 +1,26 @@
+"""What `inspect` shows of a model, for each structure.
+
+A module for each structure has `facts(model, n_top, names)` for JSON, and of these facts
+`rows(facts)`, names with values, and `lines(facts, output)`, the weights that count most.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from distsvm.cli.contents import classes, parse, sequence
+from distsvm.tasks.base import Task
+from distsvm.tasks.classes import ClassTask
+from distsvm.tasks.parse import ParseTask
+from distsvm.tasks.sequence import SequenceTask
+
+STRUCTURES: dict[type[Task], ModuleType] = {
+    ClassTask: classes,
+    SequenceTask: sequence,
+    ParseTask: parse,
+}
+
+
+def contents_of(task: Task) -> ModuleType:
+    """The module for this task."""
+    return next(module for cls, module in STRUCTURES.items() if isinstance(task, cls))
