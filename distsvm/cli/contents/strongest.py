@@ -11,6 +11,7 @@ import numpy as np
 from distsvm.cli.output import Output
 
 SIDES = ("for", "against")
+HELD = "\u00a0"  # a blank at which no line is broken
 
 
 def strongest(weights: np.ndarray, n: int, name: Callable[[int], Any]) -> list[tuple[Any, float]]:
@@ -37,13 +38,13 @@ def side_lines(found: dict[str, Any], title: str, note: str, output: Output) -> 
     style = output.style
     lines = [f"  {style.bold(title)}" + (f"  {style.dim(note)}" if note else "")]
     for side in SIDES:
-        cells = "   ".join(f"{name} {weight:+.3g}" for name, weight in found[side]) or "–"
+        cells = [f"{name} {weight:+.3g}".replace(" ", HELD) for name, weight in found[side]]
         wrapped = textwrap.wrap(
-            cells.replace(" +", "\u00a0+").replace(" -", "\u00a0-"),
+            "   ".join(cells) or "–",
             output.width - 13, break_long_words=False, break_on_hyphens=False,
         )  # fmt: skip
         lines.append(f"    {style.dim(side.ljust(7))}  " + ("\n" + " " * 13).join(wrapped))
-    return [line.replace("\u00a0", " ") for line in lines]
+    return [line.replace(HELD, " ") for line in lines]
 
 
 def listed(items: list[Any], most: int = 12) -> str:

@@ -94,6 +94,9 @@ class ConllData(ColumnData):
         for name, text in (("separator", separator), ("comment", comment)):
             if text is not None and (not text or "\n" in text):
                 raise ConfigError(f"{name}={text!r}: expected characters of one line, or None")
+        for name, column in (("word", word), ("tag", tag)):
+            if not isinstance(column, int) and not (name == "tag" and column is None):
+                raise ConfigError(f"{name}={column!r}: expected the number of a column")
         columns = Columns(word, tag, _encoded(separator), _encoded(comment))
         templates = as_templates(templates)
         check_features(templates, word, tag, hash_bits)
