@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from distsvm.cli.data_options import add_data, data_options
+from distsvm.cli.formatting import size
 from distsvm.cli.options import add_config, check_config, given_config
 from distsvm.cli.output import Output
 from distsvm.cli.session import watched
@@ -51,9 +52,10 @@ def run(args: argparse.Namespace, output: Output) -> int:
     check_config(config)
     task = make_task(args)
     options = data_options(args, formats_of(task))
+    n_bytes = 0
     for files in (args.data, args.validation):
-        if files is not None:
-            open_data(files, tables=task.tables, **options)  # finds them, and reads nothing
+        if files is not None:  # looked for, and not yet read
+            n_bytes += open_data(files, tables=task.tables, **options).n_bytes or 0
     result, compiled = watched(
         output,
         f"distsvm {args.task}",
@@ -66,6 +68,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
             callbacks=callbacks,
             **config,
         ),
+        doing=f"loading and scanning {size(n_bytes)} of data",
         max_seconds=config.get("max_seconds"),
         run_dir=config.get("run_dir"),
     )

@@ -9,18 +9,10 @@ from __future__ import annotations
 from types import ModuleType
 
 from distsvm.cli.scores import classes, parse, sequence
+from distsvm.cli.structure import chosen
 from distsvm.tasks.base import Task
-from distsvm.tasks.classes import ClassTask
-from distsvm.tasks.parse import ParseTask
-from distsvm.tasks.sequence import SequenceTask
-
-STRUCTURES: dict[type[Task], ModuleType] = {
-    ClassTask: classes,
-    SequenceTask: sequence,
-    ParseTask: parse,
-}
 
 
 def scores_of(task: Task) -> ModuleType:
     """The module for this task."""
-    return next(module for cls, module in STRUCTURES.items() if isinstance(task, cls))
+    return chosen(task, classes=classes, sequence=sequence, parse=parse)
