@@ -100,7 +100,7 @@ def score_trees(
 def brackets_of(
     tree: Tree, kept: Sequence[bool], same_labels: Mapping[str, str]
 ) -> Counter[tuple[str, int, int]]:
-    """The tree's brackets, `kept` words counted; phrases whose words are all taken out have none."""
+    """The tree's brackets, `kept` words counted; phrases all of whose words are not have none."""
     brackets: Counter[tuple[str, int, int]] = Counter()
     starts: list[int] = []
     words = iter(kept)
