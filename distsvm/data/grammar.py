@@ -200,6 +200,15 @@ class Grammar:
         n_tags = len(self.tags)
         return self.tags[number] if number < n_tags else self.phrases[number - n_tags]
 
+    def tag_counts(self, counts: Sequence[float] | np.ndarray) -> np.ndarray:
+        """How often each tag came, shape (T,), by the counts of the rules."""
+        totals = np.zeros(len(self.tags))
+        for rule, count in zip(self.rules, counts, strict=True):
+            for name, is_tag in map(_symbol, _sides(rule)[1]):
+                if is_tag:
+                    totals[self.tag_number[name]] += count
+        return totals
+
     def likelihood_weights(self, counts: Sequence[float] | np.ndarray) -> np.ndarray:
         """log(count of the rule / count of all rules with its left side): the PCFG's weights."""
         counts = np.asarray(counts, dtype=np.float64)
@@ -274,6 +283,7 @@ def _tables(
     pair_number = {pair: i for i, pair in enumerate(pairs)}
     bottoms = [bottom for bottom, _ in pairs]
     short = left < n
+    label, following = _labels(n_tags, chains)
     joined = left[short].astype(np.int64) * n + right[short]
     return Tables(
         n_tags=n_tags,
@@ -289,8 +299,26 @@ def _tables(
         chain_top=frozen(np.array([chain[0] for chain in chains], np.int32)),
         chain_bottom=frozen(np.array([chain[-1] for chain in chains], np.int32)),
         chain_pair=frozen(np.array([pair_number[c[-1], c[0]] for c in chains], np.int32)),
+        chain_label=frozen(label),
+        chain_next=frozen(following),
         follow=frozen(_follow(n_tags, n, left, right, len(prefixes), rules)),
+        word_starts=frozen(np.arange(n_tags + 1)),
+        word_tags=frozen(np.arange(n_tags, dtype=np.int32)),
     )
+
+
+def _labels(n_tags: int, chains: list[tuple[int, ...]]) -> tuple[np.ndarray, np.ndarray]:
+    """chain_label and chain_next, see Tables."""
+    label = np.arange(len(chains), dtype=np.int32)
+    following = np.full(len(chains), -1, np.int32)
+    latest: dict[tuple[int, ...], int] = {}
+    for number, chain in enumerate(chains):
+        if chain[-1] < n_tags and len(chain) > 1:
+            before = latest.get(chain[:-1])
+            if before is not None:
+                label[number], following[before] = label[before], number
+            latest[chain[:-1]] = number
+    return label, following
 
 
 def _follow(

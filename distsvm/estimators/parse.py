@@ -1,4 +1,4 @@
-"""TreeParser: the constituent tree of a tagged sentence."""
+"""TreeParser: the constituent tree of a sentence."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from distsvm.workers.answers import tree_scores
 class TreeParser(StructuredEstimator):
     """A parser with a weighted context-free grammar (CKY search), trained to a certified gap.
 
-    X is a list of sentences [(word, tag), …] and y a list of Tree; X may be a list of Tree alone
-    (also for prediction, which looks only at their words and tags), or name bracketed treebank
-    files.
+    X is a list of sentences [(word, tag), …] (or of words, with words=True) and y a list of Tree; X
+    may be a list of Tree alone (also for prediction, which looks only at their words and tags), or
+    name bracketed treebank files.
 
     Parameters
     ----------
@@ -36,6 +36,11 @@ class TreeParser(StructuredEstimator):
         Longest unary chain, in rules, that is possible without having been seen.
     memory_mb : float > 0, default 1024
         Limit of the memory that the search takes for one sentence.
+    words : bool, default False
+        Whether the grammar is over words, and predicts tags too, rather than over given tags.
+    min_word_count : int ≥ 1, default 2
+        With words=True: words that come less often in training are known by their class (shape
+        and suffix) alone, as new words are.
     unfit : "error" or "drop"
         What to do with training trees that are outside the grammar: refuse the first by name, or
         leave all of them out and count them (result_.n_dropped).
@@ -61,6 +66,8 @@ class TreeParser(StructuredEstimator):
     loss_scale: float = 1.0
     max_chain: int = 4
     memory_mb: float = 1024.0
+    words: bool = False
+    min_word_count: int = 2
     unfit: str = "error"
 
     def _task(self) -> ParseTask:
@@ -69,6 +76,8 @@ class TreeParser(StructuredEstimator):
             loss_scale=self.loss_scale,
             max_chain=self.max_chain,
             memory_mb=self.memory_mb,
+            words=bool(self.words),
+            min_word_count=self.min_word_count,
             unfit=self.unfit,
         )
 

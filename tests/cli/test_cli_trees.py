@@ -56,6 +56,8 @@ def test_the_options_of_task_and_data_reach_the_model(files, capsys, tmp_path):
         (["--templates", "pos"], "--templates is for conll and conllu files, these are treebank"),
         (["--format", "conll"], "conll is no format of the task; expected treebank"),
         (["--loss", "hamming"], "--loss 'hamming': expected one of zero-one, brackets, f1"),
+        (["--min-word-count", "3"], "--min-word-count is for grammars over words"),
+        (["--words", "--min-word-count", "0"], "--min-word-count 0: expected at least 1"),
         (["--max-chain", "0"], "--max-chain 0: expected at least 1"),
         (["--max-length", "0"], "--max-length 0: expected at least 1"),
         (["--loss", "brackets", "--rescaling", "slack"], "--rescaling 'slack'"),
@@ -64,6 +66,17 @@ def test_the_options_of_task_and_data_reach_the_model(files, capsys, tmp_path):
 def test_options_that_do_not_fit_are_refused_by_name(files, capsys, tmp_path, more, message):
     err = run(capsys, *train_words(files.train, tmp_path / "m", *more), code=2).err
     assert message in err
+
+
+def test_a_grammar_over_words_predicts_tags(files, capsys, tmp_path):
+    model = tmp_path / "m"
+    run(capsys, *train_words(files.train, model, "--words", "--min-word-count", "3"))
+    assert load_model(model).task.min_word_count == 3
+    found = told(capsys, "evaluate", "--model", model, "--data", files.test)
+    assert found["f1"] > 0.5
+    shown = told(capsys, "inspect", model, "--top", "1")
+    assert shown["n_rules"] + shown["n_tag_rules"] == shown["dim"]
+    assert "tag rules" in run(capsys, "inspect", model).out
 
 
 def test_unbalanced_brackets_are_refused_with_their_place(files, capsys, tmp_path):

@@ -53,10 +53,22 @@ def test_the_baseline_has_the_frequencies_of_rules(fitted):
 def test_the_arguments_reach_the_task():
     arguments = {
         "loss": "brackets", "loss_scale": 2.0, "max_chain": 2, "memory_mb": 64.0, "unfit": "drop",
+        "words": True, "min_word_count": 3,
     }  # fmt: skip
     task = clone(TreeParser(**QUICK, **arguments)).fit(TRAIN).task_
     assert (task.losses, task.loss_scale, task.max_chain) == ("brackets", 2.0, 2)
     assert (task.memory_mb, task.unfit) == (64.0, "drop")
+    assert (task.words, task.min_word_count) == (True, 3)
+
+
+def test_a_grammar_over_words_needs_no_tags():
+    parser = TreeParser(**QUICK, words=True).fit(TRAIN)
+    sentences = [[word for word, _ in x] for x in X_TEST]
+    found = parser.predict(sentences)
+    assert found == parser.predict(TEST)
+    assert [[word for word, _ in tree.sentence()] for tree in found] == sentences
+    assert parser.evaluate(TEST) == parser.evaluate(sentences, TEST) == score_trees(TEST, found)
+    assert parser.score(TEST) > 0.5
 
 
 def test_grid_search_takes_lists_of_trees():
