@@ -10,7 +10,7 @@ from typing import Any
 
 from distsvm.data.tree_scores import TreeScore
 from distsvm.data.trees import Tree
-from distsvm.estimators.structured import REQUIRED, StructuredEstimator, weighted_share
+from distsvm.estimators.compiled import REQUIRED, CompiledEstimator, weighted_share
 from distsvm.estimators.validation import one_by_one
 from distsvm.model import Model
 from distsvm.tasks.parse import ParseTask
@@ -18,7 +18,7 @@ from distsvm.workers.answers import tree_scores
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class TreeParser(StructuredEstimator):
+class TreeParser(CompiledEstimator):
     """A parser with a weighted context-free grammar (CKY search), trained to a certified gap.
 
     X is a list of sentences [(word, tag), …] (or of words, with words=True) and y a list of Tree; X

@@ -11,14 +11,14 @@ import numpy as np
 
 from distsvm.data.tagging_scores import TagScores
 from distsvm.errors import ConfigError
-from distsvm.estimators.structured import REQUIRED, StructuredEstimator, weighted_share
+from distsvm.estimators.compiled import REQUIRED, CompiledEstimator, weighted_share
 from distsvm.tasks.sequence import SequenceTask
 from distsvm.workers.answers import best_tags, tag_scores, tags_of
 from distsvm.workers.shard_worker import ShardWorker
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SequenceTagger(StructuredEstimator):
+class SequenceTagger(CompiledEstimator):
     """A tagger of sequences (Viterbi search, transitions of first or second order), certified.
 
     X is a list of sequences, each a list of tokens, each a dict of features to values or a list of

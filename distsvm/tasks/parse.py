@@ -90,6 +90,8 @@ class ParseTask(Task):
 
     def scan(self, shard: Shard) -> Summary:
         """The weight of each rule, chain and tagged word as labels; n_columns: most words."""
+        if hasattr(shard.x, "n_rows"):
+            raise DataError(f"{shard.source}: the examples are rows of features, expected trees")
         weight = np.ones(shard.n) if shard.weight is None else shard.weight
         longest = 0
         uses: defaultdict[str, float] = defaultdict(float)

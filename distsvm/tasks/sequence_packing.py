@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from distsvm.data.features import SparseRows, check_real, frozen
+from distsvm.data.features import DenseRows, SparseRows, check_real, frozen
 from distsvm.data.ragged import Ragged
 from distsvm.data.sequences import SequenceRows, TagRows, pack_sequences, pack_tags
 from distsvm.data.shard import Shard
@@ -22,6 +22,8 @@ def packed(shard: Shard) -> Shard:
     """The shard with its sequences as SequenceRows and TagRows, tags as many as tokens."""
     x: Any = shard.x
     y: Any = shard.y
+    if isinstance(x, (DenseRows, SparseRows)):
+        raise DataError(f"{shard.source}: the examples are rows of features, expected sequences")
     if not isinstance(x, SequenceRows):
         x = pack_sequences(x, shard.first)
     if y is None:

@@ -108,7 +108,9 @@ def test_forbidden_gold_tags_are_refused_or_left_out(capsys, tmp_path):
     write_conll(tmp_path / "t.conll", sentences)
     words = train_words(tmp_path / "t.conll", tmp_path / "m", "--allowed", "bio")
     assert "example 1: tag 'I-X' after 'O' is not allowed" in run(capsys, *words, code=3).err
-    assert "5" in run(capsys, *words, "--unfit", "drop").err
+    said = run(capsys, *words, "--unfit", "drop")
+    assert "left out     5 examples" in said.out
+    assert "5 of 10 examples" in said.err
 
 
 def test_a_line_with_missing_columns_is_refused_with_its_place(files, capsys, tmp_path):

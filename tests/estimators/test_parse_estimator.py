@@ -100,7 +100,10 @@ def test_a_sentence_outside_the_grammar_gets_a_flat_tree_and_is_counted(fitted):
     assert fitted.evaluate([*TEST, tree]).n_outside == 1
 
 
-def test_bad_input_is_refused(fitted):
+def test_bad_input_is_refused(fitted, tmp_path):
+    (tmp_path / "table.svm").write_text("1 1:1\n")
+    with pytest.raises(DataError, match=r"table\.svm.*rows of features, expected trees"):
+        TreeParser(**QUICK).fit(tmp_path / "table.svm")
     with pytest.raises(DataError, match="requires y"):
         TreeParser(**QUICK).fit(X_TRAIN)
     with pytest.raises(DataError, match=r"example 1: .*words"):

@@ -136,7 +136,10 @@ def test_the_best_few_begin_with_the_prediction(fitted):
         assert score == pytest.approx(dot(features, fitted.w_))
 
 
-def test_bad_input_is_refused(fitted, files):
+def test_bad_input_is_refused(fitted, files, tmp_path):
+    (tmp_path / "table.svm").write_text("1 1:1\n")
+    with pytest.raises(DataError, match=r"table\.svm.*rows of features, expected sequences"):
+        SequenceTagger(**QUICK).fit(tmp_path / "table.svm")
     with pytest.raises(NotFittedError):
         SequenceTagger().predict(X)
     with pytest.raises(DataError, match="requires y"):

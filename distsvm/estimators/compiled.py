@@ -1,4 +1,4 @@
-"""What estimators of structured outputs share: examples in memory or in files, and over these."""
+"""What estimators of compiled tasks share: examples in memory or in files, and over these."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from distsvm.estimators.validation import checked_weight, one_by_one
 from distsvm.tasks.base import Task
 from distsvm.workers.shard_worker import ShardWorker
 
-Self = TypeVar("Self", bound="StructuredEstimator")
+Self = TypeVar("Self", bound="CompiledEstimator")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class StructuredEstimator(TrainedEstimator):
+class CompiledEstimator(TrainedEstimator):
     """An estimator of one compiled task whose examples are lists, files or a data set."""
 
     data_options: Any = None
