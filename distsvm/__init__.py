@@ -10,7 +10,13 @@ from distsvm.version import __version__
 if TYPE_CHECKING:
     from distsvm.data import open_data
     from distsvm.errors import DistSVMError
-    from distsvm.estimators import BinarySVC, MulticlassSVC, StructuralSVM
+    from distsvm.estimators import (
+        BinarySVC,
+        MulticlassSVC,
+        SequenceTagger,
+        StructuralSVM,
+        TreeParser,
+    )
     from distsvm.model import Model, load_model
     from distsvm.tasks.base import Bounded, Task
     from distsvm.tasks.classes import BinaryTask, MulticlassTask
@@ -29,10 +35,12 @@ _HOME = {
     "Model": "model",
     "MulticlassSVC": "estimators",
     "MulticlassTask": "tasks.classes",
+    "SequenceTagger": "estimators",
     "SparseVector": "vectors",
     "StructuralSVM": "estimators",
     "Task": "tasks.base",
     "TrainResult": "training.result",
+    "TreeParser": "estimators",
     "load_model": "model",
     "open_data": "data",
     "resume": "training.train",
@@ -48,10 +56,12 @@ __all__ = [
     "Model",
     "MulticlassSVC",
     "MulticlassTask",
+    "SequenceTagger",
     "SparseVector",
     "StructuralSVM",
     "Task",
     "TrainResult",
+    "TreeParser",
     "__version__",
     "load_model",
     "open_data",

@@ -148,6 +148,8 @@ class Facts:
 
     Parameters
     ----------
+    n_examples, n_dropped : int
+        Examples that are trained on, and those left out because the task cannot (see Task.unfit).
     weight : float
         Σ c_i, class weights included.
     square_norm : float
@@ -160,6 +162,8 @@ class Facts:
         Digests of the shards' examples, in shard order; empty unless it was asked for.
     """
 
+    n_examples: int
+    n_dropped: int
     weight: float
     square_norm: float
     radius: float | None
@@ -170,6 +174,8 @@ class Facts:
     def __add__(self, other: Facts) -> Facts:
         known = self.radius is not None and other.radius is not None
         return Facts(
+            self.n_examples + other.n_examples,
+            self.n_dropped + other.n_dropped,
             self.weight + other.weight,
             self.square_norm + other.square_norm,
             max(self.radius, other.radius) if known else None,  # type: ignore[type-var]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from math import ceil
@@ -15,6 +15,7 @@ import numpy as np
 
 from distsvm.blas import one_thread
 from distsvm.data import Dataset, open_data, open_inputs
+from distsvm.data.remembered import recalled
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import ModelError
 from distsvm.executors import make_executor
@@ -26,7 +27,7 @@ from distsvm.version import __version__
 from distsvm.workers.shard_worker import ShardWorker
 
 FORMAT = 1
-PIECE_BYTES = 32 << 20
+TABLE_BYTES, PIECE_BYTES = 32 << 20, 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,8 @@ class Model:
     task : Task, prepared
     w : float64 array of shape (dim,)
     facts : dict
-        JSON-able notes on how it came to be: certificate, C, eps.
+        JSON-able notes on how it came to be: certificate, C, eps; and in "data" how its files were
+        read, so that other files are read alike.
     """
 
     task: Task
@@ -52,7 +54,8 @@ class Model:
         ----------
         data : array of rows, list of inputs, path or paths, or a data set
         **options
-            executor, n_workers and executor_options as in train; others are for open_inputs.
+            executor, n_workers and executor_options as in train; others are for open_inputs, and
+            are those of training for files unless given.
         """
         parts = list(self.predictions(data, **options))
         if parts and isinstance(parts[0], np.ndarray):
@@ -62,39 +65,56 @@ class Model:
     def predictions(self, data: Any, **options: Any) -> Iterator[Any]:
         """As predict, piece by piece, in order; little of the data is in memory at a time."""
         place = _place(options)
-        inputs = open_inputs(data, tables=self.task.tables, **options)
-        return self.over_pieces(ShardWorker.predict, inputs, **place)
+        inputs = self.inputs(data, **options)
+        return self.over_pieces(ShardWorker.predict, self.pieces(inputs), **place)
 
     def evaluate(
         self, data: Any, outputs: Any = None, *, weight: Any = None, **options: Any
     ) -> Score:
         """Mean loss and accuracy on data with outputs; arguments as in train and predict."""
         place = _place(options)
-        examples = open_data(data, outputs, weight, tables=self.task.tables, **options)
-        return reduce(add, self.over_pieces(ShardWorker.evaluate, examples, **place))
+        pieces = self.pieces(self.examples(data, outputs, weight=weight, **options))
+        return reduce(add, self.over_pieces(ShardWorker.evaluate, pieces, **place))
+
+    def inputs(self, data: Any, **options: Any) -> Dataset:
+        """The data to predict on; files are read as those of training, unless options differ."""
+        options = recalled(self.facts.get("data"), data, options)
+        return open_inputs(data, tables=self.task.tables, **options)
+
+    def examples(
+        self, data: Any, outputs: Any = None, *, weight: Any = None, **options: Any
+    ) -> Dataset:
+        """As inputs, with outputs."""
+        if outputs is None:
+            options = recalled(self.facts.get("data"), data, options)
+        return open_data(data, outputs, weight, tables=self.task.tables, **options)
+
+    def pieces(self, data: Dataset) -> Sequence[ShardSpec]:
+        """The data in pieces, few of which over_pieces has in memory at a time.
+
+        Files are cut into pieces of about 32 MB, or 1 MB where examples are more than rows.
+        """
+        size = TABLE_BYTES if self.task.tables else PIECE_BYTES
+        n_bytes = data.n_bytes
+        return data.specs(None if n_bytes is None else max(1, ceil(n_bytes / size)))
 
     def over_pieces(
         self,
         function: Callable[[ShardWorker, np.ndarray], Any],
-        data: Dataset,
+        pieces: Sequence[ShardSpec],
         *,
         executor: str = "auto",
         n_workers: int | None = None,
         executor_options: dict[str, Any] | None = None,
     ) -> Iterator[Any]:
-        """function(worker, w) of each piece of the data, in order, on any executor.
-
-        Files are cut into pieces of about 32 MB, few of which are in memory at a time.
-        """
-        n_bytes = data.n_bytes
-        specs = data.specs(None if n_bytes is None else max(1, ceil(n_bytes / PIECE_BYTES)))
-        if len(specs) == 1:
+        """function(worker, w) of each piece of the data, in order, on any executor."""
+        if len(pieces) == 1:
             executor, n_workers, executor_options = "serial", None, None  # nothing to share out
         workers = make_executor(
             executor, n_workers, compiled=self.task.compiled, **executor_options or {}
         )
         with workers, one_thread():
-            yield from workers.map(_on_piece, specs, function, self.task, self.w)
+            yield from workers.map(_on_piece, pieces, function, self.task, self.w)
 
     def save(self, path: str | Path) -> None:
         """Write the model to a folder: manifest.json and arrays.npz.
@@ -165,5 +185,5 @@ def _on_piece(
 ) -> Any:
     worker = ShardWorker(spec)
     worker.scan(task)  # the same checks as in training
-    worker.attach(task)
+    worker.attach(task, keep_outputs=True)
     return function(worker, w)

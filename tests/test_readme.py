@@ -50,9 +50,44 @@ def test_ci_runs_exactly_the_test_command():
     assert shown.strip() == block("test command").strip()
 
 
+@pytest.mark.parametrize(
+    ("title", "score", "sign"),
+    [("tag sequences", "tokens right", "'T1'"), ("parse sentences", "F1", "┴")],
+)
+def test_the_lines_about_sequences_and_trees_run(title, score, sign, capsys):
+    code = block(f"tested: {title}")
+    assert len([line for line in code.splitlines() if line.strip()]) <= 10
+    exec(compile(code, "README.md", "exec"), {})
+    shown = capsys.readouterr().out
+    assert float(re.search(rf"{score} (\S+)", shown).group(1)) > 0.8
+    assert "exact" in shown
+    assert sign in shown
+
+
+def run_example(name, *arguments):
+    """What an example prints; it is a short one."""
+    path = ROOT / "examples" / name
+    assert len(path.read_text(encoding="utf-8").splitlines()) < 60
+    words = [sys.executable, str(path), *arguments]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.slow
 def test_the_example_of_a_task_runs_and_is_short():
-    path = ROOT / "examples" / "matching_task.py"
-    assert len(path.read_text(encoding="utf-8").splitlines()) < 60
-    run = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
-    assert "eps: primal" in run.stdout
+    assert "eps: primal" in run_example("matching_task.py")
+
+
+@pytest.mark.slow
+def test_the_example_of_a_tagger_runs_and_is_short():
+    shown = run_example("tag_sentences.py")
+    assert "certificate exact" in shown
+    assert float(re.search(r"test: (\S+) of tokens", shown).group(1)) > 0.85
+
+
+@pytest.mark.slow
+def test_the_example_of_a_parser_runs_and_draws_a_tree(tmp_path):
+    shown = run_example("parse_trees.py", str(tmp_path / "tree.svg"))
+    assert "certificate exact" in shown
+    assert float(re.search(r"distsvm: F1 (\S+),", shown).group(1)) > 0.9
+    assert "┴" in shown
+    assert (tmp_path / "tree.svg").read_text(encoding="utf-8").startswith("<svg")

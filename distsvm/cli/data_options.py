@@ -3,36 +3,74 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from distsvm.cli.readers import names
-from distsvm.data import Dataset, open_data, open_inputs
+from distsvm.cli.readers import names, whole
+from distsvm.data.opening import FORMATS, kind_of_files
 from distsvm.errors import ConfigError
+from distsvm.model import Model
 
-# Dest of each option to the argument of open_data and of the readers.
-_PARQUET = {
-    "label_column": "label",
-    "features_column": "features",
-    "feature_columns": "columns",
-    "weight_column": "weight",
-}
+TABLES = ("svmlight", "parquet")
+SENTENCES = ("conll", "conllu")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An option of a reader: its flag, where it is parsed to, its name there, and its formats."""
+
+    flag: str
+    dest: str
+    name: str
+    formats: tuple[str, ...]
+
+
+READING = (
+    Reading("--float32", "dtype", "dtype", ("svmlight",)),
+    Reading("--label-column", "label_column", "label", ("parquet",)),
+    Reading("--features-column", "features_column", "features", ("parquet",)),
+    Reading("--feature-columns", "feature_columns", "columns", ("parquet",)),
+    Reading("--weight-column", "weight_column", "weight", ("parquet",)),
+    Reading("--tag", "tag", "tag", SENTENCES),
+    Reading("--word", "word", "word", ("conll",)),
+    Reading("--templates", "templates", "templates", SENTENCES),
+    Reading("--hash-bits", "hash_bits", "hash_bits", SENTENCES),
+    Reading("--max-length", "max_length", "max_length", ("treebank",)),
+    Reading("--strip-empty", "strip_empty", "strip_empty", ("treebank",)),
+    Reading("--strip-functions", "strip_functions", "strip_functions", ("treebank",)),
+)
 
 
 def add_data(
-    parser: argparse.ArgumentParser, *, required_labels: bool = True
+    parser: argparse.ArgumentParser, *, required_labels: bool = True, trained: bool = False
 ) -> argparse._ArgumentGroup:
-    """Add --data and how to read it; returns the group for more of the kind."""
-    group = parser.add_argument_group("data")
+    """Add --data and how to read it; returns the group for more of the kind.
+
+    With `trained`, a model's options are the defaults.
+    """
+    also = " What is not given is as it was in training." if trained else ""
+    group = parser.add_argument_group("data", f"How files are read.{also}")
     absent = argparse.SUPPRESS
     group.add_argument(
         "--data", required=True, nargs="+", metavar="FILE",
-        help="files, folders or patterns: svmlight (.svm .svmlight .libsvm .txt …, also .gz), "
-        "Parquet or Arrow (.parquet .pq .arrow .feather)",
+        help="files, folders or patterns. Classes: svmlight (.svm .svmlight .libsvm .txt …), "
+        "Parquet or Arrow (.parquet .pq .arrow .feather). Sequences: .conll, .conllu, .svmhmm. "
+        "Trees: in brackets (.mrg .tree .trees .brackets .ptb). All text may be packed (.gz)",
     )  # fmt: skip
     group.add_argument(
         "--format", metavar="NAME", default=absent,
-        help="svmlight or parquet, where the names of the files do not say it",
+        help=f"{', '.join(dict.fromkeys(FORMATS.values()))}, where the names of the files do not "
+        "say it",
     )  # fmt: skip
+    _add_tables(group, required_labels)
+    _add_sentences(group)
+    _add_trees(group)
+    return group
+
+
+def _add_tables(group: argparse._ArgumentGroup, required_labels: bool) -> None:
+    absent = argparse.SUPPRESS
     group.add_argument(
         "--float32", dest="dtype", action="store_const", const="float32", default=absent,
         help="svmlight: keep features in half the memory",
@@ -54,29 +92,104 @@ def add_data(
         "--weight-column", metavar="NAME", default=absent,
         help="Parquet: the column of example weights; a weight of 2 is the example twice",
     )  # fmt: skip
-    return group
 
 
-def data_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of open_data that were given; a column's name means Parquet."""
-    options = {name: getattr(args, dest) for dest, name in _PARQUET.items() if hasattr(args, dest)}
-    format = getattr(args, "format", None)
-    if options and "dtype" in args:
-        raise ConfigError("--float32 is for svmlight files, columns are for Parquet files")
-    if options and format in ("svmlight", "libsvm"):
-        raise ConfigError(f"--format {format} has no columns to name")
-    if "dtype" in args:
-        options["dtype"] = args.dtype
-    if options:
-        format = format or ("svmlight" if "dtype" in args else "parquet")
+def _add_sentences(group: argparse._ArgumentGroup) -> None:
+    absent = argparse.SUPPRESS
+    group.add_argument(
+        "--tag", type=_column, metavar="COLUMN", default=absent,
+        help="CoNLL: the column of the tag, from 0, or from the end if it is negative. Default: -1."
+        " CoNLL-U: its name, such as upos. Default: xpos",
+    )  # fmt: skip
+    group.add_argument(
+        "--word", type=whole, metavar="COLUMN", default=absent,
+        help="CoNLL: the column of the word, from 0. Default: 0",
+    )  # fmt: skip
+    group.add_argument(
+        "--templates", type=_templates, metavar="TEXT", default=absent,
+        help="CoNLL, CoNLL-U: the features of a token, such as 'word[-1..+1]; suffix(1..3)'; or "
+        "default, or pos; or @FILE with one template a line (the language is described in "
+        "distsvm/data/templates.py). Default: default",
+    )  # fmt: skip
+
+
+def _add_trees(group: argparse._ArgumentGroup) -> None:
+    absent = argparse.SUPPRESS
+    group.add_argument(
+        "--max-length", type=whole, metavar="N", default=absent,
+        help="trees: leave out sentences of more words. Default: none is left out",
+    )  # fmt: skip
+    group.add_argument(
+        "--strip-empty", action=argparse.BooleanOptionalAction, default=absent,
+        help="trees: take out empty elements (-NONE-). Default: yes",
+    )  # fmt: skip
+    group.add_argument(
+        "--strip-functions", action=argparse.BooleanOptionalAction, default=absent,
+        help="trees: take function tags and indices off labels (NP-SBJ-1 → NP). Default: yes",
+    )  # fmt: skip
+
+
+def data_options(
+    args: argparse.Namespace, formats: tuple[str, ...], model: Model | None = None
+) -> dict[str, Any]:
+    """The arguments of open_data that were given; what does not fit the files is refused by name.
+
+    Parameters
+    ----------
+    formats : the formats that the task reads
+        The only one is also the default; otherwise the names of files decide.
+    model : Model, optional
+        Its training files' format comes before that.
+    """
+    given = [option for option in READING if hasattr(args, option.dest)]
+    kind, format = _kind(args, given, formats, model)
+    if kind not in formats:
+        raise ConfigError(
+            f"--data {args.data[0]}: {kind} is no format of the task; expected "
+            f"{' or '.join(formats)} files (--format says what files are, whatever their names)"
+        )
+    for option in given:
+        if kind not in option.formats:
+            raise ConfigError(
+                f"{option.flag} is for {' and '.join(option.formats)} files, these are {kind}"
+            )
+    options = {option.name: getattr(args, option.dest) for option in given}
     return options | ({} if format is None else {"format": format})
 
 
-def labelled_data(args: argparse.Namespace) -> Dataset:
-    """The files with their labels."""
-    return open_data(args.data, **data_options(args))
+def _kind(
+    args: argparse.Namespace,
+    given: list[Reading],
+    formats: tuple[str, ...],
+    model: Model | None,
+) -> tuple[str, str | None]:
+    """What the files are, and the format to name for it, None where their own names do."""
+    format = getattr(args, "format", None)
+    if format is None:
+        # Options of one table format say that the files are of it.
+        meant = [option.formats[0] for option in given if option.formats[0] in TABLES]
+        format = meant[0] if meant else None
+    noted = None if model is None else model.facts.get("data")
+    if format is None and noted is not None:
+        format = noted["options"].get("format")
+    if format is None and len(formats) == 1:
+        format = formats[0]
+    kind = kind_of_files(args.data, format)
+    assert kind is not None
+    return kind, format
 
 
-def unlabelled_data(args: argparse.Namespace) -> Dataset:
-    """The files without labels, whether they have some or not."""
-    return open_inputs(args.data, **data_options(args))
+def _column(text: str) -> int | str:
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _templates(text: str) -> str:
+    if not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise argparse.ArgumentTypeError(f"{text[1:]} cannot be read ({error})") from error

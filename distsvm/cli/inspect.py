@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import textwrap
 import time
 from pathlib import Path
 from typing import Any
@@ -12,46 +11,44 @@ from typing import Any
 import numpy as np
 
 from distsvm.cli import exits
+from distsvm.cli.contents import contents_of
+from distsvm.cli.contents.strongest import listed
 from distsvm.cli.formatting import count, counted, pairs, seconds, size, small, value
 from distsvm.cli.output import Output
 from distsvm.cli.readers import whole
 from distsvm.cli.summary import CERTIFICATES, REASONS
-from distsvm.cli.top_features import read_names, top_features
 from distsvm.errors import CheckpointError, ModelError
 from distsvm.model import Model, load_model
 from distsvm.solvers.base import Round
 from distsvm.storage import read_json
-from distsvm.tasks.classes import ClassTask
 from distsvm.tasks.registry import describe
 from distsvm.training.checkpoint import read_checkpoint
 from distsvm.training.config import TrainConfig
 from distsvm.training.run_folder import RunFolder
-
-SHOWN_CLASSES = 12
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="DIR", help="a model, a checkpoint or a run")
     parser.add_argument(
         "--top", type=whole, default=10, metavar="N",
-        help="show so many features with the largest weights of each class. Default: 10",
+        help="show so many of the largest weights for and against: features of each class or tag, "
+        "transitions, rules. Default: 10",
     )  # fmt: skip
     parser.add_argument(
         "--names", metavar="FILE",
-        help="names of the features, one a line. Default: their numbers, as the data counts them",
+        help="classes: names of the features, one a line. Default: their numbers, as in the data",
     )  # fmt: skip
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
     folder = Path(args.folder)
-    names = None if args.names is None else read_names(args.names)
     kind = kind_of(folder)
     if kind == "run":
         facts, lines = _run(folder, output)
     elif kind == "checkpoint":
         facts, lines = _checkpoint(folder, output)
     else:
-        facts, lines = _model(folder, args.top, names, output)
+        facts, lines = _model(folder, args.top, args.names, output)
     output.record("result", {"kind": kind, "path": str(folder), **facts})
     if output.json:
         return exits.DONE
@@ -77,44 +74,35 @@ def kind_of(folder: Path) -> str:
 
 
 def _model(
-    folder: Path, n_top: int, names: list[str] | None, output: Output
+    folder: Path, n_top: int, names: str | None, output: Output
 ) -> tuple[dict[str, Any], list[str]]:
     model = load_model(folder)
     task, w = model.task, model.w
-    name = describe(task)[0]["task"]
+    name, contents = describe(task)[0]["task"], contents_of(task)
     facts: dict[str, Any] = {
         "task": name, "dim": task.dim, "norm": float(np.linalg.norm(w)),
         "n_nonzero": int(np.count_nonzero(w)), "facts": model.facts,
+        **contents.facts(model, n_top, names),
     }  # fmt: skip
-    rows = [("task", name)]
-    if isinstance(task, ClassTask):
-        labels = task.labels.tolist()
-        facts |= {
-            "classes": labels, "n_features": task.n_features, "index_base": task.index_base,
-            "intercept_scaling": task.intercept_scaling, "scaled": task.scaler is not None,
-            "loss": "zero-one" if isinstance(task.losses, str) else "cost matrix",
-            "loss_scale": task.loss_scale,
-        }  # fmt: skip
-        intercept = "an intercept" if task.intercept_scaling else "no intercept"
-        scaled = ", features divided by their largest" if task.scaler is not None else ""
-        times = "" if task.loss_scale == 1 else f" × {task.loss_scale:g}"
-        rows += [
-            ("classes", f"{len(labels)}: {_listed(labels)}"),
-            ("features", f"{count(task.n_features)} and {intercept}{scaled}"),
-            ("loss", f"{facts['loss']}{times}"),
-        ]
-    rows += [
+    rows = [
+        ("task", name),
+        *contents.rows(facts),
         ("dim", f"{count(task.dim)}, {count(facts['n_nonzero'])} of them not 0"),
         ("‖w‖", value(facts["norm"])),
+        *_file_rows(model),
         *_certificate_rows(model),
     ]
-    lines = pairs(rows, output.style, output.width)
-    classes = top_features(model, n_top, names)
-    facts["top_features"] = classes
-    if n_top > 0:
-        for found in classes:
-            lines += ["", *_class_lines(found, output)]
-    return facts, lines
+    more = contents.lines(facts, output) if n_top > 0 else []
+    return facts, [*pairs(rows, output.style, output.width), *more]
+
+
+def _file_rows(model: Model) -> list[tuple[str, str]]:
+    """How the training files were read, and others will be."""
+    notes = model.facts.get("data")
+    if notes is None:
+        return []
+    options = [f"{name}={_on_one_line(v)}" for name, v in notes["options"].items()]
+    return [("files", ", ".join([notes["kind"], *options]))]
 
 
 def _certificate_rows(model: Model) -> list[tuple[str, str]]:
@@ -132,22 +120,6 @@ def _certificate_rows(model: Model) -> list[tuple[str, str]]:
                     f"{REASONS.get(facts['stop_reason'], facts['stop_reason'])}"),
         ("C", value(facts["C"])),
     ]  # fmt: skip
-
-
-def _class_lines(found: dict[str, Any], output: Output) -> list[str]:
-    style = output.style
-    lines = [
-        f"  {style.bold('class ' + str(found['label']))}  "
-        + style.dim(f"norm {small(found['norm'])}, intercept {found['intercept']:+.3g}")
-    ]
-    for side in ("for", "against"):
-        cells = "   ".join(f"{name} {weight:+.3g}" for name, weight in found[side]) or "–"
-        wrapped = textwrap.wrap(
-            cells.replace(" +", "\u00a0+").replace(" -", "\u00a0-"),
-            output.width - 13, break_long_words=False, break_on_hyphens=False,
-        )  # fmt: skip
-        lines.append(f"    {style.dim(side.ljust(7))}  " + ("\n" + " " * 13).join(wrapped))
-    return [line.replace("\u00a0", " ") for line in lines]
 
 
 # --- a run and its checkpoints -------------------------------------------------------------
@@ -170,14 +142,14 @@ def _run(folder: Path, output: Output) -> tuple[dict[str, Any], list[str]]:
         name: v for name, v in config.as_dict().items()
         if v != getattr(default, name) and name != "run_dir"
     }  # fmt: skip
-    data = "in memory" if run["data"] is None else _listed(run["data"]["paths"])
+    data = "in memory" if run["data"] is None else listed(run["data"]["paths"])
     rows = [
         ("state", state["state_in_words"]),
         ("task", run["task"]["task"]),
         ("data", data),
         ("config", ", ".join(f"{k}={_shown(v)}" for k, v in changed.items()) or "all default"),
         *_round_rows(rounds[-1] if rounds else None),
-        ("checkpoints", _listed(checkpoints) or "none yet"),
+        ("checkpoints", listed(checkpoints) or "none yet"),
     ]
     if (folder / "model").exists():
         rows.append(("model", str(folder / "model")))
@@ -238,9 +210,8 @@ def _round_rows(record: Round | None) -> list[tuple[str, str]]:
     ]
 
 
-def _listed(items: list[Any]) -> str:
-    shown = ", ".join(str(item) for item in items[:SHOWN_CLASSES])
-    return f"{shown}, … ({len(items)} in all)" if len(items) > SHOWN_CLASSES else shown
+def _on_one_line(setting: Any) -> str:
+    return " ".join(_shown(setting).split())
 
 
 def _shown(setting: Any) -> str:

@@ -39,7 +39,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
     "objective: min_w ½‖w‖² + C·R(w), R(w) = Σ c_i·H_i(w) / Σ c_i": (
         Option("--C", "C", number, "C",
                "multiplies the mean hinge loss; LIBLINEAR's C is C / Σ c_i (C / n without "
-               "weights). Default: 10 · Σ c_i · largest loss / mean ‖Ψ(x, y)‖²"),
+               "weights). Default: 10 · Σ c_i · Δ̄ / mean ‖Ψ(x, y)‖², Δ̄ the largest loss (hamming: "
+               "the mean length; brackets: their mean number in a tree)"),
         Option("--C-per-example", "C_per_example", number, "C",
                "LIBLINEAR's C, instead of --C: C = C_per_example · Σ c_i"),
         Option("--rescaling", "rescaling", str, "KIND",
@@ -48,7 +49,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
     "when to stop (what comes first)": (
         Option("--eps", "eps", number, "EPS",
                "in units of the loss: stop when primal − dual ≤ C·eps. "
-               "Default: 0.001 · largest loss"),
+               "Default: 0.001 · Δ̄, as in --C"),
         Option("--rel-gap", "rel_gap", maybe_number, "X",
                "no unit: stop when (primal − dual) / primal ≤ X. Default: none"),
         Option("--max-rounds", "max_rounds", maybe_whole, "N",

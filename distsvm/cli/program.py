@@ -20,8 +20,8 @@ from distsvm.version import __version__
 VERBS = {
     "train": "train a model until its gap is certified",
     "resume": "go on with a run from its last checkpoint",
-    "predict": "predict the labels of data, in order, one a line",
-    "evaluate": "accuracy, loss and confusions on data with labels",
+    "predict": "predict the outputs of data, in order: labels, tags or trees",
+    "evaluate": "scores on data with outputs: accuracy, loss, confusions, F1",
     "inspect": "say what a model, checkpoint or run folder holds",
     "report": "draw a run as one HTML file",
     "demo": "train on scikit-learn's digits and check the certificate",

@@ -29,10 +29,13 @@ def watched(
     title: str,
     call: Callable[[Sequence[Callback]], TrainResult],
     *,
+    doing: str = "loading and scanning the data",
     max_seconds: float | None = None,
     run_dir: str | None = None,
 ) -> tuple[TrainResult, bool]:
     """Run `call(callbacks)`, a training run, with its progress shown and Ctrl-C obeyed.
+
+    `doing` is what happens before the first round.
 
     The first Ctrl-C ends the run after the current round, as "interrupted"; before the first
     round, and at the second Ctrl-C, KeyboardInterrupt is raised at once.
@@ -43,7 +46,7 @@ def watched(
     compiled : bool
         Whether kernels had to be compiled meanwhile, in this process.
     """
-    progress = Progress(title, max_seconds=max_seconds)
+    progress = Progress(title, doing, max_seconds=max_seconds)
     display = _display(output, progress)
     interrupts = Interrupts(display.on_interrupt)
     try:

@@ -81,6 +81,9 @@ def summary(result: TrainResult, compiled: bool, output: Output) -> list[str]:
         ("C", value(result.C)),
         ("train loss", f"≤ {small(hinge_loss(result))}, the mean hinge loss R(w)"),
     ]
+    if result.n_dropped:
+        left_out = f"{counted(result.n_dropped, 'example')} that the task does not allow (--unfit)"
+        rows.append(("left out", left_out))
     if result.best_validation is not None:
         best = result.best_validation
         text = f"loss {small(best['loss'])}, accuracy {best['accuracy']:.4f}"

@@ -58,13 +58,13 @@ def _is_model(folder: Path) -> bool:
 
 
 @contextmanager
-def written_file(path: str, output: Output) -> Iterator[TextIO]:
+def written_file(path: str, output: Output, flag: str = "--output") -> Iterator[TextIO]:
     """A text file that takes its name when all went well; "-" is standard output."""
     if path == "-":
         yield output.stdout
         return
     if os.path.isdir(path):
-        raise ConfigError(f"--output {path} is a folder, expected a file")
+        raise ConfigError(f"{flag} {path} is a folder, expected a file")
     if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
         with open(path, "w", encoding="utf-8") as device:  # such as a pipe: not to be replaced
             yield device
@@ -75,7 +75,7 @@ def written_file(path: str, output: Output) -> Iterator[TextIO]:
             yield file
         os.replace(aside, path)
     except FileNotFoundError as error:
-        raise ConfigError(f"--output {path}: {error.strerror}") from error
+        raise ConfigError(f"{flag} {path}: {error.strerror}") from error
     finally:
         if os.path.exists(aside):
             os.remove(aside)

@@ -6,12 +6,13 @@ import argparse
 from pathlib import Path
 
 from distsvm.cli.data_options import add_data, data_options
+from distsvm.cli.formatting import size
 from distsvm.cli.options import add_config, check_config, given_config
 from distsvm.cli.output import Output
 from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_model_target, check_run_target
-from distsvm.cli.task_options import add_task, make_task
+from distsvm.cli.task_options import add_task, formats_of, make_task
 from distsvm.data import open_data
 from distsvm.errors import ConfigError
 from distsvm.training.train import train
@@ -49,10 +50,12 @@ def run(args: argparse.Namespace, output: Output) -> int:
     if "run_dir" in config:
         check_run_target(config["run_dir"], model=args.model)
     check_config(config)
-    task, options = make_task(args), data_options(args)
+    task = make_task(args)
+    options = data_options(args, formats_of(task))
+    n_bytes = 0
     for files in (args.data, args.validation):
-        if files is not None:
-            open_data(files, tables=task.tables, **options)  # finds them, and reads nothing
+        if files is not None:  # looked for, and not yet read
+            n_bytes += open_data(files, tables=task.tables, **options).n_bytes or 0
     result, compiled = watched(
         output,
         f"distsvm {args.task}",
@@ -65,6 +68,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
             callbacks=callbacks,
             **config,
         ),
+        doing=f"loading and scanning {size(n_bytes)} of data",
         max_seconds=config.get("max_seconds"),
         run_dir=config.get("run_dir"),
     )

@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from functools import partial
 
+from distsvm.cli.data_options import READING
 from distsvm.cli.options import EXECUTOR_OPTIONS, GROUPS
+from distsvm.cli.task_options import SHARED, STRUCTURES
+
+FROM_READERS = {"templates", "max_length", "tag", "word"}
 
 FLAGS = {
     **{option.field: option.flag for options in GROUPS.values() for option in options},
     **{option.field: option.flag for option in EXECUTOR_OPTIONS},
+    **{field: flag for module in STRUCTURES.values() for field, flag in module.FLAGS.items()},
+    **{option.name: option.flag for option in READING if option.name in FROM_READERS},
+    **SHARED,
     "loss": "--loss",
-    "loss_scale": "--loss-scale",
-    "intercept_scaling": "--intercept-scaling",
-    "class_weight": "--class-weight",
     "start": "--start",
     "format": "--format",
 }

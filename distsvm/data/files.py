@@ -14,6 +14,7 @@ from typing import BinaryIO, TypeAlias, cast
 from distsvm.errors import DataError
 
 Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
+TREE_ENDINGS = (".mrg", ".tree", ".trees", ".brackets", ".ptb")
 
 
 def find_files(paths: Paths) -> list[str]:

@@ -19,7 +19,7 @@ weights, and every tree of the training data is one of them.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -48,6 +48,19 @@ def rules_of(tree: Tree) -> Counter[str]:
 def chains_of(tree: Tree) -> set[str]:
     """The maximal unary chains of two rules or more, as `X => Y => 'Z'`."""
     return {" => ".join(map(_text, chain)) for chain, _ in constituents(tree) if len(chain) > 2}
+
+
+def n_brackets(uses: Mapping[str, float]) -> float:
+    """How many constituents trees have that use these rules so often; a unary chain is one.
+
+    A chain ends in a rule of several children or in one tag; bare tags are no constituents.
+    """
+    ends = (n for rule, n in uses.items() for _, rhs in [_sides(rule)] if _ends_chain(rhs))
+    return float(sum(ends))
+
+
+def _ends_chain(rhs: Sequence[str]) -> bool:
+    return len(rhs) > 1 or _symbol(rhs[0])[1]
 
 
 Symbol = tuple[str, bool]
@@ -168,6 +181,17 @@ class Grammar:
             chains |= chains_of(tree)
         return cls.of(rules, chains, max_chain)
 
+    def why_outside(self, tree: Tree) -> str:
+        """What this grammar does not have of a tree that is outside of it."""
+        unknown = sorted(rules_of(tree).keys() - set(self.rules))
+        if unknown:
+            return f"the tree has the rule {unknown[0]}, which the grammar does not have"
+        for chain, _ in constituents(tree):
+            if tuple(map(self.symbol, chain)) not in self.chain_number:
+                shown = " => ".join(map(_text, chain))
+                return f"the tree has the unary chain {shown}, which the grammar does not have"
+        return "the tree is in the grammar"
+
     def symbol(self, symbol: Symbol) -> int | None:
         name, is_tag = symbol
         return (self.tag_number if is_tag else self.phrase_number).get(name)
@@ -175,6 +199,15 @@ class Grammar:
     def label(self, number: int) -> str:
         n_tags = len(self.tags)
         return self.tags[number] if number < n_tags else self.phrases[number - n_tags]
+
+    def tag_counts(self, counts: Sequence[float] | np.ndarray) -> np.ndarray:
+        """How often each tag came, shape (T,), by the counts of the rules."""
+        totals = np.zeros(len(self.tags))
+        for rule, count in zip(self.rules, counts, strict=True):
+            for name, is_tag in map(_symbol, _sides(rule)[1]):
+                if is_tag:
+                    totals[self.tag_number[name]] += count
+        return totals
 
     def likelihood_weights(self, counts: Sequence[float] | np.ndarray) -> np.ndarray:
         """log(count of the rule / count of all rules with its left side): the PCFG's weights."""
@@ -250,6 +283,7 @@ def _tables(
     pair_number = {pair: i for i, pair in enumerate(pairs)}
     bottoms = [bottom for bottom, _ in pairs]
     short = left < n
+    label, following = _labels(n_tags, chains)
     joined = left[short].astype(np.int64) * n + right[short]
     return Tables(
         n_tags=n_tags,
@@ -265,8 +299,26 @@ def _tables(
         chain_top=frozen(np.array([chain[0] for chain in chains], np.int32)),
         chain_bottom=frozen(np.array([chain[-1] for chain in chains], np.int32)),
         chain_pair=frozen(np.array([pair_number[c[-1], c[0]] for c in chains], np.int32)),
+        chain_label=frozen(label),
+        chain_next=frozen(following),
         follow=frozen(_follow(n_tags, n, left, right, len(prefixes), rules)),
+        word_starts=frozen(np.arange(n_tags + 1)),
+        word_tags=frozen(np.arange(n_tags, dtype=np.int32)),
     )
+
+
+def _labels(n_tags: int, chains: list[tuple[int, ...]]) -> tuple[np.ndarray, np.ndarray]:
+    """chain_label and chain_next, see Tables."""
+    label = np.arange(len(chains), dtype=np.int32)
+    following = np.full(len(chains), -1, np.int32)
+    latest: dict[tuple[int, ...], int] = {}
+    for number, chain in enumerate(chains):
+        if chain[-1] < n_tags and len(chain) > 1:
+            before = latest.get(chain[:-1])
+            if before is not None:
+                label[number], following[before] = label[before], number
+            latest[chain[:-1]] = number
+    return label, following
 
 
 def _follow(

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from distsvm.data.dataset import Dataset, PairData, TableData, Unlabelled
-from distsvm.data.files import find_files
+from distsvm.data.files import TREE_ENDINGS, find_files
 from distsvm.errors import ConfigError, DataError
 
 # The last four are the names of LIBSVM's collection.
@@ -27,6 +27,7 @@ FORMATS = {
     "conll": "conll",
     "conllu": "conllu",
     "svmhmm": "svmhmm",
+    "treebank": "treebank",
 }
 
 ACCEPTED = (
@@ -56,11 +57,12 @@ def open_data(
         Example weights; the name of a column for Parquet files.
     tables : bool, default True
         False where inputs are never rows of features: an array is then a sequence of inputs.
-    format : {"svmlight", "libsvm", "parquet", "arrow", "conll", "conllu", "svmhmm"}, optional
-        What the files are, where their names do not say it.
+    format : str, optional
+        What the files are, where their names do not say it: "svmlight", "libsvm", "parquet",
+        "arrow", "conll", "conllu", "svmhmm" or "treebank".
     **options
-        For files, what their reader takes: see SvmlightData, ParquetData, ConllData, ConlluData
-        and SvmHmmData.
+        For files, what their reader takes: see SvmlightData, ParquetData, ConllData, ConlluData,
+        SvmHmmData and TreebankData.
 
     Notes
     -----
@@ -70,7 +72,8 @@ def open_data(
     2. A str or path, or (without outputs) a list or tuple of nothing else, names files. Names
        in .parquet, .pq, .arrow, .feather are Parquet or Arrow; those in .svm, .svmlight, .libsvm,
        .txt, .dat, .t, .tr, .val, .scale or without an ending are svmlight; those in .conll,
-       .conllu, .svmhmm are sentences of that format. All text may be packed (.gz).
+       .conllu, .svmhmm are sentences of that format; those in .mrg, .tree, .trees, .brackets,
+       .ptb are trees in brackets. All text may be packed (.gz).
     3. A NumPy array, SciPy sparse matrix or data frame of two dimensions is a table of features,
        one example a row, and outputs are its labels. So is a tuple (X, y) whose first item is one.
     4. A list, a tuple or an array of objects with outputs holds inputs of any kind, one each.
@@ -82,7 +85,7 @@ def open_data(
     if hasattr(source, "specs"):
         _refuse_extra("a data set", outputs=outputs, weight=weight, format=format, **options)
         return source
-    if _names_files(source, outputs):
+    if names_files(source, outputs):
         _refuse_extra("files, whose examples hold their outputs,", outputs=outputs)
         return _open_files(source, weight, format, options)
     _refuse_extra("data in memory", format=format, **options)
@@ -101,7 +104,7 @@ def open_data(
 
 def open_inputs(source: Any, *, tables: bool = True, **options: Any) -> Dataset:
     """As open_data, for prediction: a list holds inputs, and labels in files are not looked at."""
-    if hasattr(source, "specs") or _names_files(source, None):
+    if hasattr(source, "specs") or names_files(source):
         dataset: Any = open_data(source, **options)
         return dataset.unlabelled() if hasattr(dataset, "unlabelled") else Unlabelled(dataset)
     _refuse_extra("data in memory", **options)
@@ -112,7 +115,18 @@ def open_inputs(source: Any, *, tables: bool = True, **options: Any) -> Dataset:
     raise DataError(f"the data is {_shown(source)}, expected {ACCEPTED}")
 
 
-def _names_files(source: Any, outputs: Any) -> bool:
+def kind_of_files(source: Any, format: str | None = None) -> str | None:
+    """Which of the values of FORMATS these files are; None for data in memory and data sets."""
+    if hasattr(source, "specs") or not names_files(source):
+        return None
+    if format is not None and format not in FORMATS:
+        raise ConfigError(f"format={format!r}: expected one of {', '.join(FORMATS)}")
+    return FORMATS[format] if format else _format_of(find_files(source))
+
+
+def names_files(source: Any, outputs: Any = None) -> bool:
+    """Whether the source is a path, a pattern or (without outputs) a list of nothing else."""
+
     def is_path(item: Any) -> bool:
         return isinstance(item, (str, os.PathLike))
 
@@ -121,9 +135,8 @@ def _names_files(source: Any, outputs: Any) -> bool:
 
 
 def _open_files(source: Any, weight: Any, format: str | None, options: dict[str, Any]) -> Dataset:
-    if format is not None and format not in FORMATS:
-        raise ConfigError(f"format={format!r}: expected one of {', '.join(FORMATS)}")
-    kind = FORMATS[format] if format else _format_of(find_files(source))
+    kind = kind_of_files(source, format)
+    assert kind is not None
     reader = _reader(kind)
     if kind == "parquet":
         if weight is not None and not isinstance(weight, str):
@@ -149,6 +162,8 @@ def _reader(kind: str) -> Any:
         from distsvm.data.readers.conllu import ConlluData as reader
     elif kind == "svmhmm":
         from distsvm.data.readers.svmhmm import SvmHmmData as reader
+    elif kind == "treebank":
+        from distsvm.data.readers.treebank import TreebankData as reader
     else:
         from distsvm.data.readers.svmlight import SvmlightData as reader
     return reader
@@ -166,12 +181,15 @@ def _format_of(files: Sequence[str]) -> str:
             formats["svmlight"] = file
         elif ending in SENTENCES:
             formats[SENTENCES[ending]] = file
+        elif ending in TREE_ENDINGS:
+            formats["treebank"] = file
         else:
             raise DataError(
                 f"{file}: the name does not say what the file is; endings are known of svmlight "
-                f"({' '.join(sorted(SVMLIGHT - {''}))}), sentences ({' '.join(SENTENCES)}), both "
-                f"also with .gz, and Parquet ({' '.join(sorted(PARQUET))}); otherwise give "
-                f"format= and one of {', '.join(FORMATS)}"
+                f"({' '.join(sorted(SVMLIGHT - {''}))}), sentences ({' '.join(SENTENCES)}) and "
+                f"trees ({' '.join(TREE_ENDINGS)}), all also with .gz, and Parquet "
+                f"({' '.join(sorted(PARQUET))}); otherwise give format= and one of "
+                f"{', '.join(FORMATS)}"
             )
     if len(formats) > 1:
         raise DataError(f"files of two formats: {' and '.join(sorted(formats.values()))}")

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from distsvm.data.features import frozen
+
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
@@ -38,6 +40,10 @@ class Ragged:
     @property
     def nbytes(self) -> int:
         return self.values.nbytes + self.starts.nbytes
+
+    def frozen(self) -> Ragged:
+        """The same rows in read-only arrays, as kernels take them."""
+        return Ragged(frozen(self.values), frozen(self.starts))
 
     def row(self, i: int) -> np.ndarray:
         return self.values[self.starts[i] : self.starts[i + 1]]

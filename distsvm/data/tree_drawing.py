@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
 from distsvm.data.trees import Tree, walk
 
 GAP = 2  # columns between neighbours
+
+_SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 
 CHAR, LEVEL, MARGIN = 8.5, 46.0, 14.0  # of the SVG, in pixels
 
@@ -140,6 +144,21 @@ def tree_svg(tree: Tree) -> str:
         "line.word{stroke-dasharray:2 3;stroke-opacity:.35}.phrase{font-weight:600}</style>\n"
         + "\n".join(lines + texts)
         + "\n</svg>\n"
+    )
+
+
+def trees_svg(trees: Sequence[Tree]) -> str:
+    """The trees, one below the other, as one SVG document."""
+    drawn, height, width = [], 0, 0
+    for tree in trees:
+        text = tree_svg(tree)
+        found = _SIZE.search(text)
+        assert found is not None
+        drawn.append(text.replace("<svg ", f'<svg y="{height}" ', 1))
+        width, height = max(width, int(found[1])), height + int(found[2])
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}">\n{"".join(drawn)}</svg>\n'
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from distsvm.data.trees import OUTER, TOP, Tree, walk
@@ -73,8 +73,9 @@ def score_trees(
 
     A bracket is (label, first word, last word) of a phrase; tags are none, and neither are TOP,
     ROOT and S1. Equal brackets of one tree (unary chains such as NP → NP) count as often as both
-    trees have them. The defaults are evalb's COLLINS.prm: words with a tag of punctuation are taken
-    out before words are counted, and PRT is as good as ADVP.
+    trees have them. The defaults are evalb's COLLINS.prm: words with a tag of punctuation in the
+    true tree are taken out before words are counted, and PRT is as good as ADVP. Predicted tags may
+    be others.
 
     Parameters
     ----------
@@ -83,10 +84,11 @@ def score_trees(
     """
     total = TreeScore()
     for number, (y, y_hat) in enumerate(zip(true, predicted, strict=True)):
-        if y.sentence() != y_hat.sentence():
+        leaves = y.leaves()
+        if [leaf.word for leaf in leaves] != [leaf.word for leaf in y_hat.leaves()]:
             raise DataError(f"tree {number}: the true and the predicted tree have other words")
-        left = brackets_of(y, deleted_tags, same_labels)
-        right = brackets_of(y_hat, deleted_tags, same_labels)
+        kept = [leaf.label not in deleted_tags for leaf in leaves]
+        left, right = brackets_of(y, kept, same_labels), brackets_of(y_hat, kept, same_labels)
         n_matched = sum((left & right).values())
         outside = y_hat.label == TOP and all(child.is_word for child in y_hat.children)
         total += TreeScore(
@@ -96,17 +98,16 @@ def score_trees(
 
 
 def brackets_of(
-    tree: Tree,
-    deleted_tags: Collection[str] = PUNCTUATION,
-    same_labels: Mapping[str, str] = SAME_LABELS,
+    tree: Tree, kept: Sequence[bool], same_labels: Mapping[str, str]
 ) -> Counter[tuple[str, int, int]]:
-    """The tree's brackets; phrases whose words are all taken out have none."""
+    """The tree's brackets, `kept` words counted; phrases all of whose words are not have none."""
     brackets: Counter[tuple[str, int, int]] = Counter()
     starts: list[int] = []
+    words = iter(kept)
     place = 0
     for node, leaving in walk(tree):
         if node.is_word:
-            place += node.label not in deleted_tags
+            place += next(words)
         elif not leaving:
             starts.append(place)
         else:

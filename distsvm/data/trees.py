@@ -107,19 +107,20 @@ class Tree:
         return (Tree.parse, (str(self),))  # compact, and pickle's own way recurses
 
 
-def strip(tree: Tree) -> Tree | None:
+def strip(tree: Tree, empty: bool = True, functions: bool = True) -> Tree | None:
     """The tree without empty elements and function tags; None if it has no words.
 
-    Leaves with the tag -NONE- go, and all phrases that lose every child by it. Unary chains stay,
-    except that TOP, ROOT or S1 above one phrase is taken off.
+    With `empty`, leaves with the tag -NONE- go, and all phrases that lose every child by it. With
+    `functions`, labels lose theirs. Unary chains stay, except that TOP, ROOT or S1 above one
+    phrase is always taken off.
     """
 
     def rebuilt(node: Tree, children: list[Tree | None]) -> Tree | None:
+        label = strip_function(node.label) if functions else node.label
         if node.is_word:
-            gone = node.label == EMPTY_TAG
-            return None if gone else Tree(strip_function(node.label), word=node.word)
+            return None if empty and label == EMPTY_TAG else Tree(label, word=node.word)
         kept = tuple(child for child in children if child is not None)
-        return Tree(strip_function(node.label), kept) if kept else None
+        return Tree(label, kept) if kept else None
 
     above: list[list[Tree | None]] = [[]]
     for node, leaving in walk(tree):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,59 +17,18 @@ from distsvm.estimators.validation import checked_examples, checked_labels, chec
 from distsvm.tasks.classes import BinaryTask, ClassTask, MulticlassTask
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ClassSVC(ClassifierMixin, LinearClasses):
     """What the classifiers have in common: all but the task."""
 
     task_class: ClassVar[type[ClassTask]]
 
-    def __init__(
-        self,
-        *,
-        C: float | None = None,
-        C_per_example: float | None = None,
-        eps: float | None = None,
-        rel_gap: float | None = None,
-        loss: Any = "zero-one",
-        loss_scale: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        scale: bool = False,
-        max_rounds: int | None = None,
-        max_seconds: float | None = None,
-        rescaling: str = "margin",
-        solver: str = "auto",
-        solver_options: Any = None,
-        cache_size: int | str = "auto",
-        executor: str = "auto",
-        n_workers: int | None = None,
-        n_shards: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        run_dir: Any = None,
-    ) -> None:
-        self.C = C
-        self.C_per_example = C_per_example
-        self.eps = eps
-        self.rel_gap = rel_gap
-        self.loss = loss
-        self.loss_scale = loss_scale
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.scale = scale
-        self.max_rounds = max_rounds
-        self.max_seconds = max_seconds
-        self.rescaling = rescaling
-        self.solver = solver
-        self.solver_options = solver_options
-        self.cache_size = cache_size
-        self.executor = executor
-        self.n_workers = n_workers
-        self.n_shards = n_shards
-        self.random_state = random_state
-        self.verbose = verbose
-        self.run_dir = run_dir
+    loss: Any = "zero-one"
+    loss_scale: float = 1.0
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    scale: bool = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ClassSVC:
         """Train until the gap is certified.
@@ -141,7 +101,7 @@ class MulticlassSVC(ClassSVC):
     C_per_example : float > 0, optional
         Instead of C: LIBLINEAR's and scikit-learn's C, which multiplies the sum.
     eps : float ≥ 0, optional
-        In units of the loss: stop when primal − dual ≤ C·eps. Default 0.001 of the largest loss.
+        In units of the loss: stop when primal − dual ≤ C·eps. Default 0.001·Δ̄.
     rel_gap : float ≥ 0, optional
         Stop when (primal − dual) / primal ≤ rel_gap, if that is earlier.
     loss : "zero-one", or array of shape (k, k)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ def _has_classes(estimator: StructuralSVM) -> bool:
     return isinstance(estimator.task, ClassTask)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class StructuralSVM(LinearClasses):
     """A structural SVM for any task, trained to a certified gap.
 
@@ -62,54 +64,12 @@ class StructuralSVM(LinearClasses):
         was told some that the data has not.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        *,
-        C: float | None = None,
-        C_per_example: float | None = None,
-        eps: float | None = None,
-        rel_gap: float | None = None,
-        loss: Any = None,
-        loss_scale: float | None = None,
-        fit_intercept: bool | None = None,
-        intercept_scaling: float | None = None,
-        class_weight: Any = None,
-        max_rounds: int | None = None,
-        max_seconds: float | None = None,
-        rescaling: str = "margin",
-        solver: str = "auto",
-        solver_options: Any = None,
-        cache_size: int | str = "auto",
-        executor: str = "auto",
-        n_workers: int | None = None,
-        n_shards: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        run_dir: Any = None,
-    ) -> None:
-        self.task = task
-        self.C = C
-        self.C_per_example = C_per_example
-        self.eps = eps
-        self.rel_gap = rel_gap
-        self.loss = loss
-        self.loss_scale = loss_scale
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.max_rounds = max_rounds
-        self.max_seconds = max_seconds
-        self.rescaling = rescaling
-        self.solver = solver
-        self.solver_options = solver_options
-        self.cache_size = cache_size
-        self.executor = executor
-        self.n_workers = n_workers
-        self.n_shards = n_shards
-        self.random_state = random_state
-        self.verbose = verbose
-        self.run_dir = run_dir
+    task: Task = field(kw_only=False)
+    loss: Any = None
+    loss_scale: float | None = None
+    fit_intercept: bool | None = None
+    intercept_scaling: float | None = None
+    class_weight: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> StructuralSVM:
         """Train until the gap is certified.

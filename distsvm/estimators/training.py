@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -11,7 +12,6 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from distsvm.data import Dataset
 from distsvm.errors import ConfigError
 from distsvm.model import Model
 from distsvm.tasks.base import Task
@@ -25,15 +25,34 @@ ARGUMENTS = (
 """The arguments of an estimator that are fields of TrainConfig, under the same names."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TrainedEstimator(BaseEstimator):
-    """An estimator that stores ARGUMENTS and solver_options, and trains with them."""
+    """An estimator that stores ARGUMENTS and solver_options, and trains with them.
 
-    solver_options: Mapping[str, Any] | None
-    random_state: Any
-    run_dir: Any
+    A dataclass, so that each argument is named once; estimators add theirs to these. Such a
+    constructor only stores, as scikit-learn asks for.
+    """
 
-    def _train(self, task: Task, data: Dataset) -> None:
-        result = train(task, data, **self._config())
+    C: float | None = None
+    C_per_example: float | None = None
+    eps: float | None = None
+    rel_gap: float | None = None
+    max_rounds: int | None = None
+    max_seconds: float | None = None
+    rescaling: str = "margin"
+    solver: str = "auto"
+    solver_options: Any = None
+    cache_size: int | str = "auto"
+    executor: str = "auto"
+    n_workers: int | None = None
+    n_shards: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+    run_dir: Any = None
+
+    def _train(self, task: Task, data: Any, **data_options: Any) -> None:
+        """Set result_, model_ and n_iter_; `data` is a data set, or files with their options."""
+        result = train(task, data, data_options=data_options, **self._config())
         _warn_if_cut_short(result)
         self.result_: TrainResult = result
         self.model_: Model = result.model

@@ -19,7 +19,6 @@ from distsvm.kernels.cky_rows import (
     cell_of,
     loss_of,
     mark_labels,
-    scores,
 )
 from distsvm.kernels.cky_trees import best_change, extract, no_change
 from distsvm.kernels.options import kernel
@@ -45,15 +44,16 @@ ITEM_BYTES = 12
 
 @kernel
 def search(
-    tables, weights, tags, tag_starts, truth, truth_starts, kind, scale, mode, max_slots, max_items,
-    out, out_starts, found,
+    tables, weights, words, word_starts, truth, truth_starts, true_scores, kind, scale, mode,
+    max_slots, max_items, out, out_starts, found,
 ):  # fmt: skip
     """For each sentence the tree that maximises its score, or the value of its plane.
 
     Parameters
     ----------
-    tags, tag_starts : the sentences' tags, −1 for one that the grammar does not know
-    truth, truth_starts : the sentences' true rows, not looked at for PREDICT
+    words, word_starts : the entries of the sentences' words, −1 for one without
+    truth, truth_starts, true_scores : the sentences' true rows and their scores, not looked at for
+        PREDICT
     kind, scale : the loss, and what it is multiplied by
     mode : PREDICT, MARGIN or SLACK
     max_slots, max_items : limits of the memory that one sentence takes
@@ -75,7 +75,7 @@ def search(
     m = found.size
     longest = 0
     for i in range(m):
-        longest = max(longest, tag_starts[i + 1] - tag_starts[i])
+        longest = max(longest, word_starts[i + 1] - word_starts[i])
     n_cells = cell_of(0, longest + 1)
     labels = np.full(n_cells, -1, np.int64)
     begin, end = np.empty(2 * longest, np.int64), np.empty(2 * longest, np.int64)
@@ -87,30 +87,29 @@ def search(
         for i in range(m):
             y = truth[truth_starts[i] : truth_starts[i + 1]]
             mark_labels(y, tables, False, begin, end, labels)
-            n_words = tag_starts[i + 1] - tag_starts[i]
+            n_words = word_starts[i + 1] - word_starts[i]
             n_own = count_slots(n_words, labels, True, firsts)
             n_slots = max(n_slots, n_own)
             if n_own > max_slots:
                 return TOO_MANY_SLOTS, i
     elif n_slots > max_slots:
         for i in range(m):
-            if tag_starts[i + 1] - tag_starts[i] == longest:
+            if word_starts[i + 1] - word_starts[i] == longest:
                 return TOO_MANY_SLOTS, i
     n_symbols = tables.n_tags + tables.n_phrases
     chart = make_chart(n_slots, n_cells, n_symbols, tables.n_phrases)
     items = make_items(2 * tables.row_starts.size)
-    true_score = np.zeros(1)
     labels[:] = -1
 
     for i in range(m):
-        sentence = tags[tag_starts[i] : tag_starts[i + 1]]
+        sentence = words[word_starts[i] : word_starts[i + 1]]
         n_words = sentence.size
         row = out[out_starts[i] : out_starts[i + 1]]
         row[:] = NO_TREE
         found[i] = False
         known = True
-        for t in sentence:
-            known &= t >= 0
+        for entry in sentence:
+            known &= entry >= 0
         if not known:
             continue
         y = truth[truth_starts[i] : truth_starts[i + 1]]
@@ -131,8 +130,7 @@ def search(
         matched = 0
         root = cell_of(0, n_words)
         if stratified:
-            scores(truth, truth_starts[i : i + 2], weights.chain, weights.step, true_score)
-            matched = _best_stratum(tables, chart, root, n_words, scale, true_score[0])
+            matched = _best_stratum(tables, chart, root, n_words, scale, true_scores[i])
             if matched < 0:
                 continue
         elif chart.top[chart.first[root], tables.start] == -np.inf:

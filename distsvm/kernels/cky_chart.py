@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from distsvm.kernels.cky_rows import cell_of
+from distsvm.kernels.cky_words import pair_of
 from distsvm.kernels.options import kernel
 
 WIDE_ROW = 3
@@ -104,12 +105,12 @@ def count_slots(n_words, labels, stratified, first):
 
 
 @kernel
-def fill(tables, weights, tags, labels, costs, stratified, chart, items, max_items):
+def fill(tables, weights, words, labels, costs, stratified, chart, items, max_items):
     """Fill the chart; the items, in a longer list if it had to be, and how many.
 
     The number is −1 where there are more than max_items.
     """
-    n_words = tags.size
+    n_words = words.size
     n_symbols = tables.n_tags + tables.n_phrases
     n_chains = tables.chain_top.size
     first = chart.first
@@ -152,7 +153,7 @@ def fill(tables, weights, tags, labels, costs, stratified, chart, items, max_ite
                             chart.bottom[slot, symbol - tables.n_tags] = score
                             continue
                         # A prefix must go on, and the next word must be one that it can go on with.
-                        if j == n_words or not tables.follow[symbol - n_symbols, tags[j]]:
+                        if j == n_words or not _may_follow(tables, symbol - n_symbols, words[j]):
                             continue
                         hit = symbol == gold_prefix
                         score += costs.prefix_hit if hit else costs.prefix_miss
@@ -171,9 +172,18 @@ def fill(tables, weights, tags, labels, costs, stratified, chart, items, max_ite
                         gold_slot = -1
                 _close(
                     tables, weights, chart, slot, gold_slot, gold_chain, costs, counted,
-                    tags[i] if j - i == 1 else -1, is_root,
+                    words[i] if j - i == 1 else -1, is_root,
                 )  # fmt: skip
     return items, n_items
+
+
+@kernel
+def _may_follow(tables, prefix, word):
+    """Whether some tag of the word may come right after the prefix."""
+    for e in range(tables.word_starts[word], tables.word_starts[word + 1]):
+        if tables.follow[prefix, tables.word_tags[e]]:
+            return True
+    return False
 
 
 @kernel
@@ -279,17 +289,22 @@ def find_step(tables, weights, chart, items, i, j, matched, result, score, step,
 
 @kernel
 def _close(
-    tables, weights, chart, slot, gold_slot, gold_chain, costs, counted, tag, is_root
+    tables, weights, chart, slot, gold_slot, gold_chain, costs, counted, word, is_root
 ):  # fmt: skip
-    """top of a slot from its bottom by the best chains; for one word the bottom is its tag."""
+    """top of a slot from its bottom by the best chains; for one word the bottom is its tags."""
     top, chain = chart.top[slot], chart.chain[slot]
     top[:] = -np.inf
     n_tags = tables.n_tags
     miss = costs.chain_miss if counted else 0.0
     hit = costs.chain_hit if counted else 0.0
-    first, last = (tag, tag + 1) if tag >= 0 else (n_tags, n_tags + tables.n_phrases)
-    for y in range(first, last):
-        score = 0.0 if tag >= 0 else chart.bottom[slot, y - n_tags]
+    first, last = n_tags, n_tags + tables.n_phrases
+    if word >= 0:
+        first, last = tables.word_starts[word], tables.word_starts[word + 1]
+    for place in range(first, last):
+        if word >= 0:
+            y, score = int(tables.word_tags[place]), weights.tag[place]
+        else:
+            y, score = place, chart.bottom[slot, place - n_tags]
         if score == -np.inf:
             continue
         for p in range(tables.reach_starts[y], tables.reach_starts[y + 1]):
@@ -297,28 +312,31 @@ def _close(
             if x == tables.start and not is_root:
                 continue
             c = weights.best[p]
-            if c == gold_chain and c >= 0:
+            if gold_chain >= 0 and c >= 0 and tables.chain_label[c] == gold_chain:
                 c = weights.second[p]
             if c < 0:
                 continue
             value = score + weights.chain[c]
-            if c != tag:
+            if c >= n_tags:
                 value += miss
             if value > top[x]:
                 top[x] = value
                 chain[x] = c
-    if gold_chain >= 0 and gold_slot >= 0:
-        y = tables.chain_bottom[gold_chain]
+    c = gold_chain if gold_slot >= 0 else -1
+    while c >= 0:
+        y = tables.chain_bottom[c]
         score = -np.inf
-        if tag >= 0:
-            score = 0.0 if y == tag else -np.inf
+        if word >= 0:
+            pair = pair_of(tables, word, c)
+            score = weights.tag[pair] if pair >= 0 else -np.inf
         elif y >= n_tags:
             score = chart.bottom[gold_slot, y - n_tags]
-        value = score + weights.chain[gold_chain] + hit
-        x = tables.chain_top[gold_chain]
+        value = score + weights.chain[c] + hit
+        x = tables.chain_top[c]
         if value > top[x] and (is_root or x != tables.start):
             top[x] = value
-            chain[x] = gold_chain
+            chain[x] = c
+        c = tables.chain_next[c]
     n_active = 0
     for x in range(top.size):
         if top[x] != -np.inf:

@@ -129,13 +129,14 @@ def cell_of(i, j):
 def label_of(chain, step, tables, brackets):
     """A span's label for a loss, −1 if it has none.
 
-    A chain's number, or the number of chains plus that of the prefix. For brackets prefixes have
-    no label and neither have bare tags; for F1 one word has none.
+    A chain's number (of one word, that of the lowest chain with the same phrases above a tag), or
+    the number of chains plus that of the prefix. For brackets prefixes have no label and neither
+    have bare tags; for F1 one word has none.
     """
     n_tags = tables.n_tags
     n_chains = tables.chain_top.size
     if step == LEAF:
-        return chain if brackets and chain >= n_tags else -1
+        return tables.chain_label[chain] if brackets and chain >= n_tags else -1
     if chain >= 0:
         return chain
     if chain == PREFIX and step >= 0 and not brackets:

@@ -21,7 +21,13 @@ class Tables(NamedTuple):
     reach_starts : int64 (T + P + 1,), where the (bottom, top) pairs of each bottom begin
     reach_top : int32 (n_pairs,)
     chain_top, chain_bottom, chain_pair : int32 (n_chains,)
+    chain_label : int32 (n_chains,), the chain itself or, above a tag, the lowest chain with the
+        same phrases above some tag: a bracket's label does not say the tag
+    chain_next : int32 (n_chains,), the next chain of the same label, −1 if there is none
     follow : bool (n_prefixes, T), whether the tag may come right after the prefix
+    word_starts : int64 (n_entries + 1,), where the tags of each entry of the lexicon begin; where
+        tags are given, each is an entry with itself as tag
+    word_tags : int32 (n_pairs of entry and tag,), in increasing order for each entry
     """
 
     n_tags: int
@@ -37,7 +43,11 @@ class Tables(NamedTuple):
     chain_top: np.ndarray
     chain_bottom: np.ndarray
     chain_pair: np.ndarray
+    chain_label: np.ndarray
+    chain_next: np.ndarray
     follow: np.ndarray
+    word_starts: np.ndarray
+    word_tags: np.ndarray
 
 
 class Weights(NamedTuple):
@@ -47,9 +57,11 @@ class Weights(NamedTuple):
     chain : float64 (n_chains,)
     best, second : int32 (n_pairs,), the chains of the largest and second largest weight of each
         (bottom, top) pair, −1 where there is none; ties go to the lowest chain
+    tag : float64 (n_pairs of entry and tag,)
     """
 
     step: np.ndarray
     chain: np.ndarray
     best: np.ndarray
     second: np.ndarray
+    tag: np.ndarray

@@ -87,7 +87,7 @@ def item_score(chart, items, slot, symbol):
 
 
 @kernel
-def best_change(tables, weights, chart, items, tags, row, begin, end):
+def best_change(tables, weights, chart, items, words, row, begin, end):
     """The change that makes the second best tree of the best one in `row`; its span is −1 if none.
 
     The second best tree is the best one but for one span that comes in another way (by another
@@ -104,7 +104,7 @@ def best_change(tables, weights, chart, items, tags, row, begin, end):
         if chain != PREFIX:
             top = chart.top[slot, tables.chain_top[chain]]
             other, value = _other_chain(
-                tables, weights, chart, slot, tags[i] if step == LEAF else -1, chain
+                tables, weights, chart, slot, words[i] if step == LEAF else -1, chain
             )
             if value != -np.inf and top - value < least:
                 least = top - value
@@ -126,15 +126,20 @@ def best_change(tables, weights, chart, items, tags, row, begin, end):
 
 
 @kernel
-def _other_chain(tables, weights, chart, slot, tag, chain):
+def _other_chain(tables, weights, chart, slot, word, chain):
     """The best chain to the same top that is not this one, and its score."""
     n_tags = tables.n_tags
     top = tables.chain_top[chain]
-    first, last = (tag, tag + 1) if tag >= 0 else (n_tags, n_tags + tables.n_phrases)
+    first, last = n_tags, n_tags + tables.n_phrases
+    if word >= 0:
+        first, last = tables.word_starts[word], tables.word_starts[word + 1]
     other = -1
     highest = -np.inf
-    for y in range(first, last):
-        score = 0.0 if tag >= 0 else chart.bottom[slot, y - n_tags]
+    for place in range(first, last):
+        if word >= 0:
+            y, score = int(tables.word_tags[place]), weights.tag[place]
+        else:
+            y, score = place, chart.bottom[slot, place - n_tags]
         if score == -np.inf:
             continue
         for p in range(tables.reach_starts[y], tables.reach_starts[y + 1]):

@@ -10,11 +10,11 @@ from distsvm.kernels.options import kernel
 
 
 @kernel
-def count_relaxations(tables, weights, tags, tag_starts, out):
+def count_relaxations(tables, weights, words, word_starts, out):
     """out[i] = binary steps (step, span, split) of sentence i with both children possible."""
     n_symbols = tables.n_tags + tables.n_phrases
     for s in range(out.size):
-        sentence = tags[tag_starts[s] : tag_starts[s + 1]]
+        sentence = words[word_starts[s] : word_starts[s + 1]]
         n_words = sentence.size
         n_cells = cell_of(0, n_words + 1)
         chart = make_chart(n_cells, n_cells, n_symbols, tables.n_phrases)

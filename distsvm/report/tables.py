@@ -95,6 +95,8 @@ def _task(view: RunView) -> list[Row]:
 
 def _data(view: RunView) -> list[Row]:
     rows = [] if view.n_examples is None else [("examples", count(view.n_examples), "")]
+    if n_dropped := view.run.get("used", {}).get("n_dropped"):
+        rows.append(("left out", count(n_dropped), "outputs that the task does not allow"))
     seen = view.last is not None and view.last.validation_loss is not None
     rows += _source("training", view.run.get("data"), "given in memory")
     rows += _source("validation", view.run.get("validation"), "given in memory" if seen else "none")

@@ -46,17 +46,28 @@ class Task(ABC):
     rescalings : set of str
         What `separate` can do: "margin", "slack", or both.
     largest_loss : float
-        An upper bound of Δ; the default of eps is 0.001 of it.
+        An upper bound of Δ.
+    loss_unit : float
+        The scale of Δ in which the defaults of C and eps are measured: 0.001 of it is the default
+        of eps. The largest loss, unless the task knows a better one.
+    unfit : "error" or "drop"
+        What to do with training examples whose true output the search cannot find: refuse the
+        first by name, or leave all of them out and count them.
     """
 
     dim: int
     rescalings: ClassVar[frozenset[str] | set[str]] = frozenset({"margin"})
     largest_loss: float = 1.0
+    unfit: str = "error"
     compiled: ClassVar[bool] = False
     tables: ClassVar[bool] = False
     """Whether inputs are rows of a table of features; if not, an array is a sequence of inputs."""
     enumerates: ClassVar[bool] = False
     """Whether scoring cached planes costs as much as the oracle: then no cache by default."""
+
+    @property
+    def loss_unit(self) -> float:
+        return self.largest_loss
 
     @abstractmethod
     def joint_features(self, x: Any, y: Any) -> SparseVector | Mapping[int, float] | np.ndarray:
@@ -120,3 +131,9 @@ class Task(ABC):
                 f"start: the earlier model has dimension {earlier.dim}, this task {self.dim}"
             )
         return w
+
+
+def check_unfit(unfit: str) -> None:
+    """Refuse a setting of `unfit` that is none."""
+    if unfit not in ("error", "drop"):
+        raise ConfigError(f"unfit={unfit!r}: expected 'error' or 'drop'")

@@ -25,7 +25,7 @@ class ClassOracle(Oracle):
     """Enumerates the classes of many rows in compiled code."""
 
     def __init__(self, task: ClassTask, shard: Shard, rescaling: str) -> None:
-        self.task, self.first = task, shard.first
+        self.task, self.numbers = task, range(shard.first, shard.first + shard.n)
         self.rows = _shifted(shard.x, task, shard)  # type: ignore[arg-type]
         self.n = shard.n
         self.slack = rescaling == "slack"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from distsvm.errors import DataError
 from distsvm.messages import Planes
 
 
@@ -39,6 +40,8 @@ class Oracle(ABC):
     """
 
     n: int
+    numbers: np.ndarray | range
+    """The number of each row's example in the whole data, for messages."""
     piece: int
     """How many examples to ask about at a time, so that a piece stays in the processor's cache."""
 
@@ -96,6 +99,22 @@ class Oracle(ABC):
     @abstractmethod
     def fingerprint(self) -> str:
         """A digest of the examples, the same on every machine and executor."""
+
+    def unfit(self) -> dict[int, str]:
+        """Rows whose true output is none that the search can find, and why, in increasing order.
+
+        They can be evaluated, but not trained on. Most tasks have none.
+        """
+        return {}
+
+    def check_fit(self) -> None:
+        """Refuse what cannot be trained on, by the number of its example."""
+        for row, reason in self.unfit().items():
+            raise DataError(f"example {self.numbers[row]}: {reason}")
+
+    def take(self, rows: np.ndarray) -> Oracle:
+        """The oracle of these rows alone; asked for only where some are unfit."""
+        raise NotImplementedError(f"{type(self).__name__} cannot leave out examples")
 
     def class_weights(self) -> np.ndarray | None:
         """A factor for each example's weight that the task asks for; None for ones."""

@@ -9,24 +9,27 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from distsvm.data.grammar import Grammar, chains_of, rules_of
+from distsvm.data.grammar import Grammar, chains_of, n_brackets, rules_of
+from distsvm.data.lexicon import Lexicon, is_tag_rule, learn_tag_rules, tag_of, uses_of_words
 from distsvm.data.shard import Shard
 from distsvm.data.trees import Tree
 from distsvm.errors import ConfigError, DataError
 from distsvm.messages import Summary
-from distsvm.tasks.base import Task
-from distsvm.tasks.parse_oracle import KINDS, ParseOracle, check_leaves
-from distsvm.tasks.parse_rows import as_sentence, row_length
+from distsvm.tasks.base import Task, check_unfit
+from distsvm.tasks.parse_oracle import KINDS, ParseOracle
+from distsvm.tasks.parse_rows import as_sentence, check_leaves, row_length
 from distsvm.vectors import SparseVector
 
 
 @dataclass(frozen=True, eq=False)
 class ParseTask(Task):
-    """Predict the tree of a tagged sentence.
+    """Predict the tree of a sentence.
 
     x is ((word, tag), …), or tags alone; the grammar is over tags, and words are kept for the
-    trees. y is a Tree. w has one weight a rule seen in training; see distsvm.data.grammar for the
-    grammar's language. A sentence outside of it gets a flat tree under TOP, with a warning.
+    trees. With words=True it is over words: x is a list of them (given tags are not looked at), and
+    tags are predicted too. y is a Tree. w has one weight a rule seen in training, tag rules last;
+    see distsvm.data.grammar for the grammar's language and distsvm.data.lexicon for words. A
+    sentence outside of it gets a flat tree under TOP, with a warning.
 
     Parameters
     ----------
@@ -34,8 +37,8 @@ class ParseTask(Task):
         f1: 1 − matched/(n − 1) over the n − 1 spans of two words or more of the tree's binary form
         (see distsvm.data.grammar), labelled by their whole unary chain, or by the prefix of a rule.
         Both trees have n − 1 of them, so this is 1 − F1. brackets: how many constituents are in
-        one of the trees only, a unary chain being one, labelled as a whole; bare tags are none.
-        zero-one: [y ≠ ŷ].
+        one of the trees only, a unary chain being one, labelled as a whole; tags are no part of
+        it. zero-one: [y ≠ ŷ], tags included.
     loss_scale : float, default 1
         Multiplies every loss. The objective at (C, s) is s² times that at (C/s, 1).
     max_chain : int, default 4
@@ -44,7 +47,14 @@ class ParseTask(Task):
         Limit of the memory that the search takes for one sentence; it grows as n² (n³ for f1 with
         slack rescaling).
     rules, chains : tuples of str, or None
-        None takes those that the data has.
+        None takes those that the data has; given rules hold the tag rules too.
+    words : bool, default False
+        Whether the grammar is over words.
+    min_word_count : int, default 2
+        Words that come less often in training are known by their class alone.
+    unfit : "error" or "drop"
+        What to do with training examples whose trees are outside the grammar, as they may be where
+        rules are given: refuse the first by name, or leave all of them out and count them.
     """
 
     losses: str = "f1"
@@ -53,9 +63,13 @@ class ParseTask(Task):
     memory_mb: float = 1024.0
     rules: tuple[str, ...] | None = None
     chains: tuple[str, ...] = ()
+    unfit: str = "error"
+    words: bool = False
+    min_word_count: int = 2
     # Known after prepare():
     counts: np.ndarray | None = None
     longest: int = 0
+    mean_spans: float = 0.0
 
     compiled: ClassVar[bool] = True
 
@@ -66,22 +80,27 @@ class ParseTask(Task):
             raise ConfigError(f"loss_scale={self.loss_scale}: expected a number > 0")
         if self.max_chain < 1:
             raise ConfigError(f"max_chain={self.max_chain}: expected at least 1")
+        check_unfit(self.unfit)
+        if self.min_word_count < 1:
+            raise ConfigError(f"min_word_count={self.min_word_count}: expected at least 1")
         if not self.memory_mb > 0:
             raise ConfigError(f"memory_mb={self.memory_mb}: expected a number > 0")
 
     # --- what prepare() learns -------------------------------------------------------------
 
     def scan(self, shard: Shard) -> Summary:
-        """The weight of each rule and chain as labels, and the longest sentence as n_columns."""
+        """The weight of each rule, chain and tagged word as labels; n_columns: most words."""
+        if hasattr(shard.x, "n_rows"):
+            raise DataError(f"{shard.source}: the examples are rows of features, expected trees")
         weight = np.ones(shard.n) if shard.weight is None else shard.weight
         longest = 0
         uses: defaultdict[str, float] = defaultdict(float)
         for i in range(shard.n):
             try:
-                sentence = as_sentence(shard.x[i])  # type: ignore[index]
+                sentence = as_sentence(shard.x[i], self.words)  # type: ignore[index]
                 longest = max(longest, len(sentence))
                 if shard.y is not None and self.rules is None:
-                    _count(uses, sentence, shard.y[i], float(weight[i]))
+                    self._count(uses, sentence, shard.y[i], float(weight[i]))
             except DataError as error:
                 raise DataError(f"{shard.source}: example {shard.first + i}: {error}") from error
         labels, counts = None, None
@@ -99,14 +118,30 @@ class ParseTask(Task):
         if summary.labels is None or summary.counts is None:
             raise DataError("the data has no trees")
         uses = dict(zip(summary.labels.tolist(), summary.counts.tolist(), strict=True))
-        rules = sorted(text for text in uses if " -> " in text)
+        words = {text: uses.pop(text) for text in list(uses) if is_tag_rule(text)}
+        uses |= learn_tag_rules(words, self.min_word_count)
+        rules = [text for text in uses if is_tag_rule(text) or " -> " in text]
+        rules.sort(key=lambda text: (is_tag_rule(text), text))
+        spans = n_brackets({rule: uses[rule] for rule in rules if not is_tag_rule(rule)})
         return replace(
             self,
             rules=tuple(rules),
-            chains=tuple(sorted(text for text in uses if " => " in text)),
+            chains=tuple(sorted(uses.keys() - set(rules))),
             counts=np.array([uses[rule] for rule in rules]),
             longest=summary.n_columns,
+            mean_spans=spans / summary.weight if summary.weight > 0 else 0.0,
         )
+
+    def _count(self, uses: defaultdict[str, float], sentence: Any, tree: Any, c: float) -> None:
+        if not isinstance(tree, Tree):
+            raise DataError(f"the output is {tree!r}, expected a Tree")
+        check_leaves(sentence, tree, self.words)
+        for rule, n in rules_of(tree).items():
+            uses[rule] += c * n
+        for chain in chains_of(tree):
+            uses[chain] += c
+        for use in uses_of_words(tree) if self.words else ():
+            uses[use] += c
 
     # --- the structure ---------------------------------------------------------------------
 
@@ -115,14 +150,29 @@ class ParseTask(Task):
         """The grammar, once its rules are known."""
         if self.rules is None:
             raise ConfigError("the task is not prepared: its grammar is not known yet")
-        return Grammar.of(self.rules, self.chains, self.max_chain)
+        phrase_rules = [rule for rule in self.rules if not is_tag_rule(rule)]
+        return Grammar.of(phrase_rules, self.chains, self.max_chain)
+
+    @cached_property
+    def lexicon(self) -> Lexicon | None:
+        """The words' tags, once the rules are known; None where tags are given."""
+        tag_number = self.grammar.tag_number
+        rules = [rule for rule in self.rules or () if is_tag_rule(rule)]
+        if rules and not self.words:
+            raise ConfigError(f"rules: {rules[0]} is a tag rule, which only words=True has")
+        return Lexicon.of(rules, tag_number) if self.words else None
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The rule of each weight: those of phrases, then those of tags."""
+        return self.grammar.rules + (() if self.lexicon is None else self.lexicon.rules)
 
     @cached_property
     def _rule_number(self) -> dict[str, int]:
-        return {rule: number for number, rule in enumerate(self.grammar.rules)}
+        return {rule: number for number, rule in enumerate(self.features)}
 
     def __getstate__(self) -> dict[str, Any]:
-        cached = ("grammar", "_rule_number")  # made again where it is needed
+        cached = ("grammar", "lexicon", "_rule_number")  # made again where it is needed
         return {name: value for name, value in vars(self).items() if name not in cached}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -130,7 +180,7 @@ class ParseTask(Task):
 
     @property
     def dim(self) -> int:  # type: ignore[override]
-        return len(self.grammar.rules)
+        return len(self.features)
 
     @property
     def rescalings(self) -> frozenset[str]:  # type: ignore[override]
@@ -142,16 +192,41 @@ class ParseTask(Task):
         n_most = row_length(max(1, self.longest)) if self.losses == "brackets" else 1
         return self.loss_scale * n_most
 
+    @property
+    def loss_unit(self) -> float:
+        """For brackets their mean number in the training data's trees; else the largest loss."""
+        if self.losses == "brackets" and self.mean_spans > 0:
+            return self.loss_scale * self.mean_spans
+        return self.largest_loss
+
     def likelihood_weights(self) -> np.ndarray:
-        """The w of the maximum-likelihood PCFG of the same grammar: log relative frequencies."""
+        """The w of the maximum-likelihood PCFG of the same grammar: log relative frequencies.
+
+        A tag rule has the share of the tag's uses with that word, or with a rare word of that
+        class.
+        """
         if self.counts is None:
             raise ConfigError("the task has no counts of rules: it was not prepared on trees")
-        return self.grammar.likelihood_weights(self.counts)
+        n = len(self.grammar.rules)
+        weights = self.grammar.likelihood_weights(self.counts[:n])
+        if self.lexicon is None:
+            return weights
+        totals = self.grammar.tag_counts(self.counts[:n])
+        tags = [self.grammar.tag_number[tag_of(rule)] for rule in self.lexicon.rules]
+        return np.concatenate([weights, np.log(self.counts[n:]) - np.log(totals[tags])])
 
     def joint_features(self, x: Any, y: Tree) -> SparseVector:
         numbers = self._rule_number
         uses = rules_of(y)
         known = {numbers[rule]: float(n) for rule, n in uses.items() if rule in numbers}
+        if self.lexicon is not None:
+            leaves = y.leaves()
+            entries = self.lexicon.entries([leaf.word or "" for leaf in leaves])
+            for entry, leaf in zip(entries, leaves, strict=True):
+                place = self.lexicon.place(entry, self.grammar.tag_number.get(leaf.label))
+                if place is not None:
+                    number = len(self.grammar.rules) + place
+                    known[number] = known.get(number, 0.0) + 1.0
         return SparseVector.of(known, self.dim)
 
     def loss(self, y: Tree, y_hat: Tree) -> float:
@@ -165,6 +240,7 @@ class ParseTask(Task):
 
     def separate(self, w: np.ndarray, x: Any, y: Tree, rescaling: str) -> Tree:
         oracle = self.oracle(self.shard([x], [y]), rescaling)
+        oracle.check_fit()
         found = oracle.separate(oracle.view(w), np.zeros(1, np.int64))
         return oracle.public(found.planes.output)[0]
 
@@ -192,13 +268,3 @@ class ParseTask(Task):
             if old is not None:
                 new[number] = w[old]
         return new
-
-
-def _count(uses: defaultdict[str, float], sentence: Any, tree: Any, weight: float) -> None:
-    if not isinstance(tree, Tree):
-        raise DataError(f"the output is {tree!r}, expected a Tree")
-    check_leaves(sentence, tree)
-    for rule, n in rules_of(tree).items():
-        uses[rule] += weight * n
-    for chain in chains_of(tree):
-        uses[chain] += weight

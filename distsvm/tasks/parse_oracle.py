@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,11 +14,19 @@ from distsvm.data.ragged import Ragged, RaggedSlots, offsets
 from distsvm.data.shard import Shard
 from distsvm.data.trees import Tree
 from distsvm.errors import DataError
-from distsvm.kernels import cky, cky_rows
+from distsvm.kernels import cky, cky_rows, cky_words
 from distsvm.kernels.cky_tables import Weights
 from distsvm.messages import Planes
 from distsvm.tasks.oracle import Oracle, Separation
-from distsvm.tasks.parse_rows import TreeRows, as_sentence, decode, encode, row_length
+from distsvm.tasks.parse_rows import (
+    Sentence,
+    TreeRows,
+    as_sentence,
+    check_leaves,
+    decode,
+    encode,
+    row_length,
+)
 
 if TYPE_CHECKING:
     from distsvm.tasks.parse import ParseTask
@@ -26,6 +35,8 @@ log = logging.getLogger(__name__)
 
 KINDS = {"zero-one": cky_rows.ZERO_ONE, "brackets": cky_rows.BRACKETS, "f1": cky_rows.F1}
 PIECE = 64
+NO_TAG = "X"
+"""The tag in a fallback tree of a word that can have none."""
 
 
 class ParseView(NamedTuple):
@@ -41,21 +52,27 @@ class ParseOracle(Oracle):
     piece = PIECE
 
     def __init__(self, task: ParseTask, shard: Shard, rescaling: str) -> None:
-        self.task, self.first, self.source = task, shard.first, shard.source
-        self.grammar = task.grammar
+        self.task, self.source = task, shard.source
+        self.numbers = range(shard.first, shard.first + shard.n)
+        self.grammar, self.lexicon = task.grammar, task.lexicon
         self.tables = self.grammar.tables
+        if self.lexicon is not None:
+            starts, tags = self.lexicon.tags.starts, self.lexicon.tags.values
+            self.tables = self.tables._replace(word_starts=starts, word_tags=tags)
+            self.tag_rule = frozen(self.lexicon.places + np.int32(len(self.grammar.rules)))
         self.slack = rescaling == "slack"
         self.kind, self.scale = KINDS[task.losses], float(task.loss_scale)
         self.n, self.weight = shard.n, shard.weight
-        self.sentences = [self._named(i, as_sentence, x) for i, x in enumerate(shard.x)]  # type: ignore[arg-type]
-        numbers = self.grammar.tag_number
-        self.tags = _frozen(
-            Ragged.of([[numbers.get(tag, -1) for _, tag in s] for s in self.sentences], np.int32)
-        )
-        self.truth = None
+        self.sentences = [
+            self._named(i, as_sentence, x, task.words)
+            for i, x in enumerate(shard.x)  # type: ignore[arg-type]
+        ]
+        self.words = Ragged.of(list(map(self._entries, self.sentences)), np.int32).frozen()
+        self.truth: Ragged | None = None
+        self._unfit: dict[int, str] = {}
         if shard.y is not None:
             rows = [self._named(i, self._encoded, i, y) for i, y in enumerate(shard.y)]
-            self.truth = _frozen(Ragged.of(rows, np.int32))
+            self.truth = Ragged.of(rows, np.int32).frozen()
         limit = task.memory_mb * 2**20
         symbols, phrases = len(self.grammar.tags) + len(self.grammar.phrases), self.grammar.phrases
         self.max_slots = int(limit / 2 / cky.slot_bytes(symbols, len(phrases)))
@@ -68,8 +85,11 @@ class ParseOracle(Oracle):
             self.tables.reach_top.size,
         )  # fmt: skip
         step = np.where(grammar.step_rule >= 0, w[np.maximum(grammar.step_rule, 0)], 0.0)
-        weights = Weights(frozen(step), frozen(chain), frozen(best), frozen(second))
-        scores = np.zeros(self.n) if self.truth is None else self._scores(weights, self.truth)
+        tag = np.zeros(len(grammar.tags)) if self.lexicon is None else w[self.tag_rule]
+        weights = Weights(frozen(step), frozen(chain), frozen(best), frozen(second), frozen(tag))
+        scores = np.zeros(self.n)
+        if self.truth is not None:
+            scores = self._scores(weights, self.truth, np.arange(self.n))
         return ParseView(weights, scores)
 
     def separate(self, view: ParseView, rows: np.ndarray) -> Separation:
@@ -85,7 +105,9 @@ class ParseOracle(Oracle):
         return Separation(planes, value, value, exact=True)
 
     def values(self, view: ParseView, planes: Planes) -> np.ndarray:
-        margin = view.true_scores[planes.row] - self._scores(view.weights, planes.output)
+        margin = view.true_scores[planes.row] - self._scores(
+            view.weights, planes.output, planes.row
+        )
         return planes.loss * (1.0 - margin) if self.slack else planes.loss - margin
 
     def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
@@ -94,6 +116,12 @@ class ParseOracle(Oracle):
         truth = self._truth(planes.row)
         cky_rows.add_rules(*_arrays(truth), frozen(coefficients), *rules, out)
         cky_rows.add_rules(*_arrays(planes.output), frozen(-coefficients), *rules, out)
+        if self.lexicon is not None:
+            for trees, c in ((truth, coefficients), (planes.output, -coefficients)):
+                words = _arrays(self.words[planes.row])
+                cky_words.add_tag_rules(
+                    self.tables, *words, *_arrays(trees), frozen(c), self.tag_rule, out
+                )
 
     def decode(self, view: ParseView, rows: np.ndarray) -> TreeRows:
         output, found = self._search(view, rows, cky.PREDICT)
@@ -121,10 +149,27 @@ class ParseOracle(Oracle):
 
     def public(self, outputs: TreeRows) -> list[Tree]:
         values, starts = outputs.values.tolist(), outputs.starts.tolist()
-        return [
-            decode(self.grammar, values[starts[i] : starts[i + 1]], self.sentences[sentence])
-            for i, sentence in enumerate(outputs.sentence.tolist())
-        ]
+        trees = []
+        for i, number in enumerate(outputs.sentence.tolist()):
+            row, sentence = values[starts[i] : starts[i + 1]], self.sentences[number]
+            if row[0] == cky_rows.NO_TREE and self.lexicon is not None:
+                sentence = self._tagged(number)
+            trees.append(decode(self.grammar, row, sentence))
+        return trees
+
+    def unfit(self) -> dict[int, str]:
+        return self._unfit
+
+    def take(self, rows: np.ndarray) -> ParseOracle:
+        new = copy.copy(self)
+        new.n, new.numbers = rows.size, np.asarray(self.numbers)[rows]
+        new.sentences = [self.sentences[row] for row in rows.tolist()]
+        new.words = self.words[rows].frozen()
+        new.truth = None if self.truth is None else self.truth[rows].frozen()
+        new.weight = None if self.weight is None else self.weight[rows]
+        place = {row: i for i, row in enumerate(rows.tolist())}
+        new._unfit = {place[row]: why for row, why in self._unfit.items() if row in place}
+        return new
 
     def slots(self, size: int) -> RaggedSlots:
         return RaggedSlots(self._row_lengths(np.arange(self.n)), size, np.int32)
@@ -147,7 +192,7 @@ class ParseOracle(Oracle):
     def fingerprint(self) -> str:
         state = hashlib.blake2b(digest_size=16)
         truth = () if self.truth is None else _arrays(self.truth)
-        for array in (*_arrays(self.tags), *truth, self.weight):
+        for array in (*_arrays(self.words), *truth, self.weight):
             if array is not None:
                 state.update(f"{array.dtype.str}{array.shape}".encode())
                 state.update(np.ascontiguousarray(array).data)
@@ -155,26 +200,24 @@ class ParseOracle(Oracle):
 
     def size(self, weights: np.ndarray) -> tuple[float, float | None]:
         truth = self._all_truth()
-        unseen = np.flatnonzero(truth.values == cky_rows.UNSEEN)
-        if unseen.size:
-            row = int(np.searchsorted(truth.starts, unseen[0], side="right")) - 1
-            raise DataError(
-                f"example {self.first + row}: the tree has a rule or a unary chain that the "
-                "grammar of the task does not have"
-            )
         norms = np.empty(self.n)
         rules = (*_arrays(self.grammar.chain_rules), self.grammar.step_rule)
         cky_rows.square_norms(*_arrays(truth), *rules, self.task.dim, norms)
+        if self.lexicon is not None:
+            cky_words.add_square_norms(
+                self.tables, *_arrays(self.words), *_arrays(truth), self.tag_rule, self.task.dim,
+                norms,
+            )  # fmt: skip
         return float(weights @ norms), None
 
     @property
     def n_bytes(self) -> int:
-        return self.tags.nbytes + (0 if self.truth is None else self.truth.nbytes)
+        return self.words.nbytes + (0 if self.truth is None else self.truth.nbytes)
 
     # --- within ----------------------------------------------------------------------------
 
     def _search(self, view: ParseView, rows: np.ndarray, mode: int) -> tuple[TreeRows, np.ndarray]:
-        tags = self.tags[rows]
+        words = self.words[rows]
         if mode == cky.PREDICT:
             truth = Ragged(np.zeros(0, np.int32), np.zeros(rows.size + 1, np.int64))
         else:
@@ -182,25 +225,29 @@ class ParseOracle(Oracle):
         starts = offsets(self._row_lengths(rows))
         out, found = np.empty(starts[-1], np.int32), np.empty(rows.size, dtype=bool)
         code, place = cky.search(
-            self.tables, view.weights, *_arrays(tags), *_arrays(truth), self.kind, self.scale,
-            mode, self.max_slots, self.max_items, out, frozen(starts), found,
+            self.tables, view.weights, *_arrays(words), *_arrays(truth),
+            frozen(view.true_scores[rows]), self.kind, self.scale, mode, self.max_slots,
+            self.max_items, out, frozen(starts), found,
         )  # fmt: skip
         if code != cky.FINE:
-            n_words = int(tags.lengths[place])
+            n_words = int(words.lengths[place])
             raise DataError(
-                f"example {self.first + rows[place]}: a sentence of {n_words:,} words takes more "
+                f"example {self.numbers[rows[place]]}: a sentence of {n_words:,} words takes more "
                 f"memory than {self.task.memory_mb:g} MB; leave out long sentences (max_length) "
                 "or raise memory_mb"
             )
         return TreeRows(out, starts, rows), found
 
-    def _scores(self, weights: Weights, rows: Ragged) -> np.ndarray:
-        scores = np.empty(len(rows))
-        cky_rows.scores(*_arrays(rows), weights.chain, weights.step, scores)
+    def _scores(self, weights: Weights, trees: Ragged, rows: np.ndarray) -> np.ndarray:
+        scores = np.empty(len(trees))
+        cky_rows.scores(*_arrays(trees), weights.chain, weights.step, scores)
+        if self.lexicon is not None:
+            words = _arrays(self.words[rows])
+            cky_words.add_tag_scores(self.tables, *words, *_arrays(trees), weights.tag, scores)
         return scores
 
     def _row_lengths(self, rows: np.ndarray) -> np.ndarray:
-        return row_length(self.tags.lengths[rows])
+        return row_length(self.words.lengths[rows])
 
     def _all_truth(self) -> Ragged:
         if self.truth is None:
@@ -213,30 +260,40 @@ class ParseOracle(Oracle):
     def _encoded(self, i: int, tree: Any) -> list[int]:
         if not isinstance(tree, Tree):
             raise DataError(f"the output is {tree!r}, expected a Tree")
-        check_leaves(self.sentences[i], tree)
-        return encode(self.grammar, tree)
+        check_leaves(self.sentences[i], tree, self.task.words)
+        row = encode(self.grammar, tree)
+        if cky_rows.UNSEEN in row:
+            self._unfit[i] = self.grammar.why_outside(tree)
+        elif self.lexicon is not None:
+            for entry, (word, tag) in zip(self.words.row(i), tree.sentence(), strict=True):
+                if self.lexicon.place(int(entry), self.grammar.tag_number[tag]) is None:
+                    self._unfit[i] = f"the word {word!r} cannot have the tag {tag!r}"
+        return row
+
+    def _entries(self, sentence: Sentence) -> list[int]:
+        """The numbers of the words, or of the tags where they are given."""
+        if self.lexicon is not None:
+            return self.lexicon.entries([word for word, _ in sentence])
+        return [self.grammar.tag_number.get(tag, -1) for _, tag in sentence]
+
+    def _tagged(self, number: int) -> Sentence:
+        """The sentence with the tag that each word had most often, for a tree without a search."""
+        assert self.lexicon is not None
+        counts, pairs = self.task.counts, self.lexicon.tags
+        tags = []
+        for entry in self.words.row(number).tolist():
+            start, stop = pairs.starts[entry : entry + 2] if entry >= 0 else (0, 0)
+            seen = np.zeros(stop - start) if counts is None else counts[self.tag_rule[start:stop]]
+            own = [self.grammar.label(tag) for tag in pairs.values[start:stop].tolist()]
+            tags.append(own[int(np.argmax(seen))] if own else NO_TAG)
+        return tuple(zip((word for word, _ in self.sentences[number]), tags, strict=True))
 
     def _named(self, i: int, function: Any, *args: Any) -> Any:
         try:
             return function(*args)
         except DataError as error:
-            raise DataError(f"example {self.first + i}: {error}") from error
-
-
-def check_leaves(sentence: tuple[tuple[str, str], ...], tree: Tree) -> None:
-    """Refuse a tree whose words or tags are not the sentence's."""
-    leaves = tree.sentence()
-    if len(leaves) != len(sentence):
-        raise DataError(f"the tree has {len(leaves)} words, the sentence {len(sentence)}")
-    for place, (leaf, given) in enumerate(zip(leaves, sentence, strict=True)):
-        # Of tags alone each is its own word.
-        if leaf[1] != given[1] or (leaf[0] != given[0] and given[0] != given[1]):
-            raise DataError(f"word {place} is {leaf} in the tree, {given} in the sentence")
+            raise DataError(f"example {self.numbers[i]}: {error}") from error
 
 
 def _arrays(rows: Ragged) -> tuple[np.ndarray, np.ndarray]:
     return frozen(rows.values), frozen(rows.starts)
-
-
-def _frozen(rows: Ragged) -> Ragged:
-    return Ragged(*_arrays(rows))

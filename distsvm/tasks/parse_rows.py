@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,6 +15,8 @@ from distsvm.data.ragged import Ragged
 from distsvm.data.trees import TOP, Tree
 from distsvm.errors import DataError
 from distsvm.kernels.cky_rows import LEAF, NO_TREE, PREFIX, UNSEEN
+
+_NO_WORD = re.compile(r"[\s()]")
 
 Sentence = tuple[tuple[str, str], ...]
 """((word, tag), …)."""
@@ -30,19 +33,44 @@ class TreeRows(Ragged):
         return TreeRows(rows.values, rows.starts, self.sentence[which])
 
 
-def as_sentence(x: Any) -> Sentence:
-    """Words with tags as they are; of tags alone each is its own word."""
+def as_sentence(x: Any, words: bool = False) -> Sentence:
+    """Words with tags as they are; of tags alone each is its own word.
+
+    With `words`, what stands alone is a word, and tags are left blank whatever they are.
+    """
+    alone = "word" if words else "tag"
     if isinstance(x, str) or not isinstance(x, Sequence | np.ndarray) or not len(x):
-        raise DataError(f"a sentence is {x!r}, expected a list of (word, tag), or of tags")
+        raise DataError(f"a sentence is {x!r}, expected a list of (word, tag), or of {alone}s")
     sentence = []
     for item in x:
         if isinstance(item, str):
-            sentence.append((str(item), str(item)))
+            pair = (str(item), str(item))
         elif isinstance(item, tuple | list) and len(item) == 2:
-            sentence.append((str(item[0]), str(item[1])))
+            pair = (str(item[0]), str(item[1]))
         else:
-            raise DataError(f"a sentence has the item {item!r}, expected (word, tag), or a tag")
+            raise DataError(f"a sentence has the item {item!r}, expected (word, tag), or a {alone}")
+        if not pair[0] or _NO_WORD.search(pair[0]):
+            raise DataError(
+                f"the word {pair[0]!r} is blank or has spaces or brackets, which no tree can have; "
+                "treebanks write -LRB- and -RRB- for brackets"
+            )
+        sentence.append((pair[0], "") if words else pair)
     return tuple(sentence)
+
+
+def check_leaves(sentence: Sentence, tree: Tree, words: bool = False) -> None:
+    """Refuse a tree whose words or tags are not the sentence's; with `words`, tags may be any."""
+    leaves = tree.sentence()
+    if len(leaves) != len(sentence):
+        raise DataError(f"the tree has {len(leaves)} words, the sentence {len(sentence)}")
+    for place, (leaf, given) in enumerate(zip(leaves, sentence, strict=True)):
+        # Of tags alone each is its own word.
+        same_word = leaf[0] == given[0] or (not words and given[0] == given[1])
+        if not same_word or (not words and leaf[1] != given[1]):
+            shown = (leaf[0], given[0]) if words else (leaf, given)
+            raise DataError(
+                f"word {place} is {shown[0]!r} in the tree, {shown[1]!r} in the sentence"
+            )
 
 
 def row_length(n_words: Any) -> Any:
@@ -79,15 +107,20 @@ def _prefix(grammar: Grammar, symbols: list[int | None]) -> int | None:
 
 
 def decode(grammar: Grammar, row: Sequence[int], sentence: Sentence) -> Tree:
-    """The tree of a row; a flat one under TOP for a sentence without a tree."""
-    leaves = [Tree(tag, word=word) for word, tag in sentence]
+    """The tree of a row; a flat one under TOP, with the sentence's tags, where it has none."""
     if row[0] == NO_TREE:
-        return Tree(TOP, tuple(leaves))
+        return Tree(TOP, tuple(Tree(tag, word=word) for word, tag in sentence))
+    words = list(sentence)
     # From the end, so that children are there before their parents ask for them.
     stack: list[list[Tree]] = []
     for place in range(len(row) - 2, -1, -2):
         chain, step = row[place], row[place + 1]
-        children = [leaves.pop()] if step == LEAF else stack.pop() + stack.pop()
+        if step == LEAF:
+            word, tag = words.pop()
+            tag = grammar.label(grammar.chains[chain][-1]) if chain >= 0 else tag
+            children = [Tree(tag, word=word)]
+        else:
+            children = stack.pop() + stack.pop()
         stack.append(children if chain == PREFIX else [_raised(grammar, chain, children)])
     return stack[0][0]
 

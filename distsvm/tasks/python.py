@@ -61,7 +61,7 @@ class PythonOracle(Oracle):
 
     def __init__(self, task: Task, shard: Shard, rescaling: str) -> None:
         self.task, self.shard, self.slack = task, shard, rescaling == "slack"
-        self.first = shard.first
+        self.numbers = range(shard.first, shard.first + shard.n)
         self.inputs: Sequence[Any] = shard.x  # type: ignore[assignment]
         self.truths: Any = () if shard.y is None else shard.y
         self.rescaling = rescaling
@@ -207,7 +207,7 @@ class PythonOracle(Oracle):
         try:
             return function(*args)
         except DistSVMError as error:
-            raise renamed(error, f"example {self.first + row}") from error
+            raise renamed(error, f"example {self.numbers[row]}") from error
         except Exception as error:
             name = getattr(function, "__name__", "task")
             shown = {
@@ -217,7 +217,7 @@ class PythonOracle(Oracle):
                 "_loss": "loss",
             }.get(name, name)
             raise TaskError(
-                f"example {self.first + row}: {type(self.task).__name__} failed in {shown}: "
+                f"example {self.numbers[row]}: {type(self.task).__name__} failed in {shown}: "
                 f"{type(error).__name__}: {error}"
             ) from error
 

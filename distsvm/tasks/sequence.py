@@ -20,7 +20,7 @@ from distsvm.data.shard import Shard
 from distsvm.data.templates import hashed_columns
 from distsvm.errors import ConfigError, DataError
 from distsvm.messages import Summary
-from distsvm.tasks.base import Task
+from distsvm.tasks.base import Task, check_unfit
 from distsvm.tasks.sequence_names import Names
 from distsvm.tasks.sequence_oracle import SequenceOracle
 from distsvm.tasks.sequence_packing import packed
@@ -70,6 +70,9 @@ class SequenceTask(Task):
         Hash named features to 2^hash_bits columns instead of making a dictionary of them.
     labels : array of str, or None
         None takes the tags that the data has, in increasing order.
+    unfit : "error" or "drop"
+        What to do with training examples whose tags `allowed` forbids: refuse the first by name,
+        or leave all of them out and count them.
     """
 
     losses: str = "hamming"
@@ -79,11 +82,13 @@ class SequenceTask(Task):
     min_count: int = 1
     hash_bits: int | None = None
     labels: np.ndarray | None = None
+    unfit: str = "error"
     # Known after prepare(); the names of the features only where there is a dictionary:
     n_features: int = 0
     name_bytes: np.ndarray | None = None
     name_starts: np.ndarray | None = None
     longest: int = 1
+    mean_length: float = 0.0
 
     rescalings: ClassVar[frozenset[str]] = frozenset({"margin", "slack"})
     compiled: ClassVar[bool] = True
@@ -95,14 +100,16 @@ class SequenceTask(Task):
 
     def prepare(self, summary: Summary) -> SequenceTask:
         assert isinstance(summary, SequenceSummary)
-        self._check_settings()
+        self.check_settings()
         found = summary.labels
         if found is None or not found.size:
             raise DataError("the data has no tags")
         labels = found if self.labels is None else np.unique(np.asarray(self.labels, dtype=str))
         if labels.size > MAX_LABELS:
             raise DataError(f"the data has {labels.size} tags, at most {MAX_LABELS} are possible")
-        task = replace(self, labels=labels, longest=max(1, summary.longest))
+        assert summary.counts is not None
+        mean = float(summary.counts.sum()) / summary.weight if summary.weight > 0 else 0.0
+        task = replace(self, labels=labels, longest=max(1, summary.longest), mean_length=mean)
         unknown = found[~np.isin(found, labels)]
         if unknown.size:
             raise DataError(f"tag {str(unknown[0])!r} is not among the tags {task.shown_labels()}")
@@ -133,13 +140,15 @@ class SequenceTask(Task):
         names = features.names[kept].in_order()
         return replace(self, n_features=kept.size, name_bytes=names.data, name_starts=names.starts)
 
-    def _check_settings(self) -> None:
+    def check_settings(self) -> None:
+        """Refuse what is wrong whatever the data is."""
         if self.losses not in ("hamming", "zero-one"):
             raise ConfigError(f"loss={self.losses!r}: expected 'hamming' or 'zero-one'")
         if not (np.isfinite(self.loss_scale) and self.loss_scale > 0):
             raise ConfigError(f"loss_scale={self.loss_scale}: expected a number > 0")
         if self.order not in (1, 2):
             raise ConfigError(f"order={self.order}: expected 1 or 2")
+        check_unfit(self.unfit)
         if self.min_count < 1:
             raise ConfigError(f"min_count={self.min_count}: expected at least 1")
         if self.hash_bits is not None and not 1 <= self.hash_bits <= MAX_BITS:
@@ -208,6 +217,13 @@ class SequenceTask(Task):
         """Of the training data: its longest sequence with every tag wrong."""
         return self.loss_scale * (self.longest if self.losses == "hamming" else 1)
 
+    @property
+    def loss_unit(self) -> float:
+        """Of the training data: the mean sequence with every tag wrong."""
+        if self.losses == "hamming" and self.mean_length > 0:
+            return self.loss_scale * self.mean_length
+        return self.largest_loss
+
     def parts(self, w: np.ndarray) -> Parts:
         """The parts of w, without copying it."""
         views, start = [], 0
@@ -268,6 +284,7 @@ class SequenceTask(Task):
 
     def separate(self, w: np.ndarray, x: Any, y: Any, rescaling: str) -> list[str]:
         oracle = self.oracle(self.shard([x], [y]), rescaling)
+        oracle.check_fit()
         found = oracle.separate(oracle.view(w), np.zeros(1, np.int64))
         return oracle.public(found.planes.output)[0]
 

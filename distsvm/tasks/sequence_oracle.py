@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Iterator
 from itertools import pairwise
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from distsvm.data.features import frozen
+from distsvm.data.features import SparseRows, frozen
 from distsvm.data.ragged import Ragged, RaggedSlots, offsets, spread
 from distsvm.data.shard import Shard
 from distsvm.errors import DataError
@@ -17,7 +18,7 @@ from distsvm.kernels import rows as row_kernels
 from distsvm.kernels import viterbi, viterbi_counts, viterbi_many, viterbi_planes, viterbi_tokens
 from distsvm.messages import Planes
 from distsvm.tasks.oracle import Oracle, Separation
-from distsvm.tasks.sequence_packing import packed, tokens_of, truth_of
+from distsvm.tasks.sequence_packing import broken_rules, packed, tokens_of, truth_of
 
 if TYPE_CHECKING:
     from distsvm.tasks.sequence import SequenceTask
@@ -39,7 +40,8 @@ class SequenceOracle(Oracle):
 
     def __init__(self, task: SequenceTask, shard: Shard, rescaling: str) -> None:
         shard = packed(shard)
-        self.task, self.first, self.n = task, shard.first, shard.n
+        self.task, self.n = task, shard.n
+        self.numbers = range(shard.first, shard.first + shard.n)
         self.tokens, self.starts = tokens_of(shard.x, task, shard)  # type: ignore[arg-type]
         self.truth = None if shard.y is None else truth_of(shard.y, task, shard)  # type: ignore[arg-type]
         self.weight = shard.weight
@@ -62,7 +64,7 @@ class SequenceOracle(Oracle):
         if large.size:
             i = int(large[0])
             raise DataError(
-                f"example {self.first + i} has {self.lengths[i]} tokens: slack rescaling of the "
+                f"example {self.numbers[i]} has {self.lengths[i]} tokens: slack rescaling of the "
                 f"Hamming loss would take {n_bytes[i] / 2**30:.1f} GB for it, the limit is "
                 f"{COUNT_BYTES / 2**30:.0f} GB; use margin rescaling or cut the sequence"
             )
@@ -186,7 +188,7 @@ class SequenceOracle(Oracle):
         none = rows[score == -np.inf]
         if none.size:
             raise DataError(
-                f"example {self.first + none[0]}: the constraints allow no tag sequence of "
+                f"example {self.numbers[none[0]]}: the constraints allow no tag sequence of "
                 f"{self.lengths[none[0]]} tokens"
             )
 
@@ -199,6 +201,27 @@ class SequenceOracle(Oracle):
     def public(self, outputs: Ragged) -> list[list[str]]:
         tags = self.task.tags()[outputs.values].tolist()
         return [tags[a:b] for a, b in pairwise(outputs.starts.tolist())]
+
+    # --- what cannot be trained on ---------------------------------------------------------
+
+    def unfit(self) -> dict[int, str]:
+        return {} if self.truth is None else broken_rules(self.truth, self.task)
+
+    def take(self, rows: np.ndarray) -> SequenceOracle:
+        lengths = self.lengths[rows]
+        which = spread(self.starts[rows], lengths)
+        entries = np.diff(self.tokens.starts)[which]
+        place = spread(self.tokens.starts[which], entries)
+        new = copy.copy(self)
+        new.tokens = SparseRows(
+            frozen(self.tokens.values[place]), frozen(self.tokens.columns[place]),
+            frozen(offsets(entries)), self.tokens.n_columns,
+        )  # fmt: skip
+        new.starts, new.lengths, new.n = frozen(offsets(lengths)), lengths, rows.size
+        new.numbers = np.asarray(self.numbers)[rows]
+        new.truth = None if self.truth is None else self.truth[rows].frozen()
+        new.weight = None if self.weight is None else self.weight[rows]
+        return new
 
     # --- planes, for caches and files ------------------------------------------------------
 

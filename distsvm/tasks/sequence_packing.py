@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from distsvm.data.features import SparseRows, check_real, frozen
+from distsvm.data.features import DenseRows, SparseRows, check_real, frozen
 from distsvm.data.ragged import Ragged
 from distsvm.data.sequences import SequenceRows, TagRows, pack_sequences, pack_tags
 from distsvm.data.shard import Shard
@@ -22,6 +22,8 @@ def packed(shard: Shard) -> Shard:
     """The shard with its sequences as SequenceRows and TagRows, tags as many as tokens."""
     x: Any = shard.x
     y: Any = shard.y
+    if isinstance(x, (DenseRows, SparseRows)):
+        raise DataError(f"{shard.source}: the examples are rows of features, expected sequences")
     if not isinstance(x, SequenceRows):
         x = pack_sequences(x, shard.first)
     if y is None:
@@ -61,7 +63,7 @@ def tokens_of(x: SequenceRows, task: SequenceTask, shard: Shard) -> tuple[Sparse
 
 
 def truth_of(y: TagRows, task: SequenceTask, shard: Shard) -> Ragged:
-    """The tags in the task's own numbers; unknown and forbidden ones are refused."""
+    """The tags in the task's own numbers; unknown ones are refused."""
     starts = y.codes.starts - y.codes.starts[0]
     own = y.codes.values[y.codes.starts[0] : y.codes.starts[-1]]
     place = task.tag_places(y.names)
@@ -69,32 +71,32 @@ def truth_of(y: TagRows, task: SequenceTask, shard: Shard) -> Ragged:
     wrong = np.flatnonzero(codes < 0)
     if wrong.size:
         tag = str(y.names[own[wrong[0]]])
+        where = "" if shard.source == "memory" else f"{shard.source}: "
         raise DataError(
-            f"example {_example(starts, wrong[0], shard)}: tag {tag!r} is not among the tags "
-            f"{task.shown_labels()}"
+            f"{where}example {_example(starts, wrong[0], shard)}: tag {tag!r} is not among the "
+            f"tags {task.shown_labels()}"
         )
-    labels = task.tags().tolist()
-    before, first, last = task.forbidden()
-    some = starts[:-1][np.diff(starts) > 0]
-    ends = starts[1:][np.diff(starts) > 0] - 1
+    return Ragged(codes.astype(np.int16), starts).frozen()
+
+
+def broken_rules(truth: Ragged, task: SequenceTask) -> dict[int, str]:
+    """The sequences whose tags break the hard constraints, and where each does so first."""
+    codes, starts = truth.values, truth.starts
+    pairs, first, last = task.forbidden()
+    labels, some = task.tags().tolist(), np.flatnonzero(truth.lengths)
+    begins, ends = starts[some], starts[some + 1] - 1
     broken = np.zeros(codes.size, dtype=bool)
-    broken[1:] = before[codes[:-1], codes[1:]]
-    broken[some] = first[codes[some]]
-    if broken.any():
-        t = int(np.argmax(broken))
-        at_start = t in some
-        after = "the start" if at_start else repr(labels[codes[t - 1]])
-        raise DataError(
-            f"example {_example(starts, t, shard)}: tag {labels[codes[t]]!r} after {after} "
-            "is not allowed"
-        )
-    if last[codes[ends]].any():
-        t = int(ends[np.argmax(last[codes[ends]])])
-        raise DataError(
-            f"example {_example(starts, t, shard)}: tag {labels[codes[t]]!r} at the end "
-            "is not allowed"
-        )
-    return Ragged(frozen(codes.astype(np.int16)), frozen(starts))
+    broken[1:] = pairs[codes[:-1], codes[1:]]
+    broken[begins] = first[codes[begins]]
+    found: dict[int, str] = {}
+    for place in np.flatnonzero(broken).tolist():
+        row = int(np.searchsorted(starts, place, side="right")) - 1
+        after = "the start" if place == starts[row] else repr(labels[codes[place - 1]])
+        found.setdefault(row, f"tag {labels[codes[place]]!r} after {after} is not allowed")
+    for place in np.flatnonzero(last[codes[ends]]).tolist():
+        tag = labels[codes[ends[place]]]
+        found.setdefault(int(some[place]), f"tag {tag!r} at the end is not allowed")
+    return dict(sorted(found.items()))
 
 
 def _example(starts: np.ndarray, token: int, shard: Shard) -> int:

@@ -26,6 +26,7 @@ class RunStart:
     max_rounds: int | None
     bound_on_rounds: int | None
     first_round: int
+    n_dropped: int = 0
 
 
 class Callback:

@@ -41,6 +41,9 @@ class TrainResult:
         What each worker did.
     best_validation : dict or None
         Round, loss and accuracy of the lowest validation loss.
+    n_dropped : int
+        Examples that were left out because the task cannot be trained on them (see Task.unfit);
+        everything else is about those that were not.
     """
 
     model: Model
@@ -62,6 +65,7 @@ class TrainResult:
     eps: float
     activity: list[Activity]
     best_validation: dict[str, Any] | None = None
+    n_dropped: int = 0
 
     def summary(self) -> dict[str, Any]:
         """Everything but model and history, in JSON's terms."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.data import open_data
+from distsvm.data.remembered import plain_options, remembered
 from distsvm.errors import CheckpointError, ConfigError, DataError
 from distsvm.executors import make_executor
 from distsvm.executors.base import Executor
@@ -79,6 +80,7 @@ class Trainer:
         if isinstance(weight, str):  # the name of a column: the validation's too, kept for resume
             options, weight = {**options, "weight": weight}, None
         self.data_options = options
+        self.data_notes = None if outputs is not None else remembered(data, options)
         cost = self.task.cost
         kind = {**options, "tables": self.task.tables}
         own = kind if weight is None else {**kind, "weight": weight}
@@ -96,7 +98,6 @@ class Trainer:
         counts = [summary.n_examples for summary in summaries]
         summary = _sum(summaries[: len(specs)])
         self.task = self.task.prepare(summary)
-        self.n_examples = summary.n_examples
         self.cache_size = self._cache_size()
         firsts = np.concatenate([[0], np.cumsum(counts)[:-1]]).tolist()
         facts: list[Facts] = self.executor.prepare(
@@ -110,9 +111,18 @@ class Trainer:
                 parts = self.executor.run("fingerprint", shards=self.check_shards)
                 self.check_fingerprint = "".join(parts)
         self.facts = _sum(facts)
+        self._tell_dropped()
         self.load_s = time.perf_counter() - self._started
         if not self.facts.weight > 0:
             raise DataError("the examples' weights, times those of their classes, are all 0")
+
+    def _tell_dropped(self) -> None:
+        n, n_dropped = self.facts.n_examples, self.facts.n_dropped
+        told = f"{n_dropped} of {n + n_dropped} examples have outputs that the task does not allow"
+        if n_dropped and not n:
+            raise DataError(f"{told}: nothing is left to train on")
+        if n_dropped:
+            log.warning("%s, and are left out", told)
 
     def _cache_size(self) -> int:
         if self.config.cache_size == "auto":
@@ -126,7 +136,7 @@ class Trainer:
         if config.C_per_example is not None:
             return config.C_per_example * facts.weight
         mean = facts.square_norm / facts.weight
-        return C_FACTOR * facts.weight * self.task.largest_loss / (mean if mean > 0 else 1.0)
+        return C_FACTOR * facts.weight * self.task.loss_unit / (mean if mean > 0 else 1.0)
 
     # --- the state -------------------------------------------------------------------------
 
@@ -134,7 +144,7 @@ class Trainer:
         """Make the solver and its state: new, from an earlier model, or from a checkpoint."""
         config = self.config
         self.C = self._C()
-        self.eps = EPS_SHARE * self.task.largest_loss if config.eps is None else config.eps
+        self.eps = EPS_SHARE * self.task.loss_unit if config.eps is None else config.eps
         n_blocks = min(config.n_blocks, len(self.shards))
         if n_blocks < config.n_blocks:
             log.warning("n_blocks=%d, but there are only %d shards", config.n_blocks, n_blocks)
@@ -142,7 +152,7 @@ class Trainer:
         self.risk = ExampleRisk(
             self.executor,
             [range(lo, hi) for lo, hi in pairwise(edges)],
-            self.task.dim, self.n_examples, self.facts.weight, self.cache_size > 0,
+            self.task.dim, self.facts.n_examples, self.facts.weight, self.cache_size > 0,
         )  # fmt: skip
         max_cuts = config.max_cuts
         if max_cuts is None and config.qp == "line-search":
@@ -187,11 +197,7 @@ class Trainer:
         """How to find the data again: paths is None for data in memory."""
         if data is None:
             return None
-        options = {
-            name: np.dtype(value).name if name == "dtype" else value
-            for name, value in self.data_options.items()
-        }
-        return {"paths": described_paths(data), "options": options}
+        return {"paths": described_paths(data), "options": plain_options(self.data_options)}
 
     def _problem(self) -> dict[str, Any]:
         """What a checkpoint belongs to: task, data and the fixed part of the configuration."""
@@ -271,10 +277,11 @@ class Trainer:
 
     def _start_facts(self) -> RunStart:
         return RunStart(
-            n_examples=self.n_examples, dim=self.task.dim, n_shards=len(self.shards),
+            n_examples=self.facts.n_examples, dim=self.task.dim, n_shards=len(self.shards),
             n_workers=self.executor.n_workers, executor=self.executor.name, C=self.C, eps=self.eps,
             rel_gap=self.config.rel_gap, max_rounds=self.config.max_rounds,
             bound_on_rounds=self._bound(), first_round=len(self.history) + 1,
+            n_dropped=self.facts.n_dropped,
         )  # fmt: skip
 
     def _finished(self, record: Round) -> Round:
@@ -356,11 +363,13 @@ class Trainer:
             bound_on_rounds=self._bound(), seconds=self._seconds(), memory=self._memory(),
             history=self.history,
             C=self.C, eps=self.eps, activity=self.executor.activity(),
-            best_validation=self.watch.best,
+            best_validation=self.watch.best, n_dropped=self.facts.n_dropped,
         )  # fmt: skip
         facts = ("certificate", "primal", "dual", "gap", "stop_reason", "n_rounds", "C", "eps")
         result.model.facts.update({name: getattr(result, name) for name in facts})
         result.model.facts["rescaling"] = self.config.rescaling
+        if self.data_notes is not None:
+            result.model.facts["data"] = self.data_notes
         return result
 
     def _bound(self) -> int | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +38,22 @@ class ShardWorker:
         return task.scan(self.shard)
 
     def attach(
-        self, task: Task, rescaling: str = "margin", cache_size: int = 0, first: int = 0
+        self,
+        task: Task,
+        rescaling: str = "margin",
+        cache_size: int = 0,
+        first: int | None = None,
+        *,
+        keep_outputs: bool = False,
     ) -> None:
-        """Pack the shard for a task; its first example is number `first` of all.
+        """Pack the shard for a task; its first example is number `first` of all, if that is known.
 
-        The shard itself is let go: what the oracle needs of it, it has.
+        The shard itself is let go: what the oracle needs of it, it has. `keep_outputs` keeps the
+        outputs as they were given, for scores that compare those.
         """
-        shard = replace(self.shard, first=first)
+        shard = self.shard if first is None else replace(self.shard, first=first)
         del self.shard
+        self.outputs = shard.y if keep_outputs else None
         self.oracle: Oracle = task.oracle(shard, rescaling)
         self.own_weight = np.ones(shard.n) if shard.weight is None else shard.weight
         self.cache = PlaneCache(self.oracle, cache_size)
@@ -55,12 +65,18 @@ class ShardWorker:
     def bind(
         self, task: Task, rescaling: str, cache_size: int, fingerprint: bool, first: int
     ) -> Facts:
-        """Get ready for rounds, and tell what the run has to know of this shard."""
+        """Get ready for rounds, and tell what the run has to know of this shard.
+
+        Examples that the task cannot be trained on are refused, or left out if it says so.
+        """
         self.attach(task, rescaling, cache_size, first)
+        n_dropped = self._drop_unfit(task, cache_size)
         factor = self.oracle.class_weights()
         self.weight = self.own_weight if factor is None else self.own_weight * factor
         square_norm, radius = self.oracle.size(self.weight)
         return Facts(
+            n_examples=self.oracle.n,
+            n_dropped=n_dropped,
             weight=float(self.weight.sum()),
             square_norm=square_norm,
             radius=radius,
@@ -68,6 +84,18 @@ class ShardWorker:
             plane_bytes=self.cache.n_bytes,
             fingerprint=self.oracle.fingerprint() if fingerprint else "",
         )
+
+    def _drop_unfit(self, task: Task, cache_size: int) -> int:
+        """Leave out the unfit examples, if there are any; how many."""
+        if task.unfit == "error":
+            self.oracle.check_fit()
+        unfit = self.oracle.unfit()
+        if unfit:
+            kept = np.delete(np.arange(self.oracle.n), list(unfit))
+            self.oracle = self.oracle.take(kept)
+            self.own_weight = self.own_weight[kept]
+            self.cache = PlaneCache(self.oracle, cache_size)
+        return len(unfit)
 
     # --- rounds ----------------------------------------------------------------------------
 
@@ -97,9 +125,9 @@ class ShardWorker:
             self._round, self._answers = round_number, []
         n_asked = sum(len(answer.planes) for answer in self._answers)
         n_more = min(n - n_asked, int(np.ceil(fraction * n)))
-        for rows in self._pieces((self._turn + np.arange(n_more)) % n):
+        for rows in self._pieces((self._turn + np.arange(n_more)) % max(1, n)):
             self._answers.append(self._ask(view, rows))
-        self._turn = int((self._turn + n_more) % n)
+        self._turn = int((self._turn + n_more) % max(1, n))  # all examples may be left out
         waiting = np.ones(n, dtype=bool)
         for answer in self._answers:
             waiting[answer.planes.row] = False
@@ -127,12 +155,18 @@ class ShardWorker:
     def evaluate(self, w: np.ndarray) -> Score:
         """Loss and accuracy of w's predictions."""
         view = self.oracle.view(w)
-        loss, n_correct = 0.0, 0
-        for rows in self._pieces(np.arange(self.oracle.n)):
-            outputs = self.oracle.decode(view, rows)
-            loss += float(self.own_weight[rows] @ self.oracle.losses(rows, outputs))
-            n_correct += int(np.count_nonzero(self.oracle.correct(rows, outputs)))
-        return Score(self.oracle.n, float(self.own_weight.sum()), loss, n_correct)
+        pieces = self._pieces(np.arange(self.oracle.n))
+        return reduce(add, (self._score(rows, self.oracle.decode(view, rows)) for rows in pieces))
+
+    def score(self, outputs: Any) -> Score:
+        """Loss and accuracy of these outputs of all examples, as the oracle's decode gives them."""
+        return self._score(np.arange(self.oracle.n), outputs)
+
+    def _score(self, rows: np.ndarray, outputs: Any) -> Score:
+        weight = self.own_weight[rows]
+        loss = float(weight @ self.oracle.losses(rows, outputs))
+        n_correct = int(np.count_nonzero(self.oracle.correct(rows, outputs)))
+        return Score(rows.size, float(weight.sum()), loss, n_correct)
 
     # --- checkpoints -----------------------------------------------------------------------
 

@@ -12,7 +12,8 @@ from distsvm.cli.data_options import data_options
 from distsvm.cli.options import EXECUTOR_OPTIONS, GROUPS, OTHER_FIELDS, given_config
 from distsvm.cli.program import VERBS, build_parser
 from distsvm.cli.resume import CHANGEABLE
-from distsvm.cli.task_options import cost_matrix, make_task
+from distsvm.cli.task_options import make_task
+from distsvm.cli.task_options.classes import cost_matrix
 from distsvm.errors import ConfigError
 from distsvm.tasks.classes import BinaryTask, MulticlassTask
 from distsvm.training.config import TrainConfig
@@ -83,7 +84,7 @@ def test_the_help_names_the_default_of_the_library(option):
     [
         ("--eps", "primal − dual ≤ C·eps"),
         ("--rel-gap", "(primal − dual) / primal ≤ X"),
-        ("--C", "10 · Σ c_i · largest loss / mean ‖Ψ(x, y)‖²"),
+        ("--C", "10 · Σ c_i · Δ̄ / mean ‖Ψ(x, y)‖²"),
         ("--C-per-example", "C = C_per_example · Σ c_i"),
         ("--stabilise", "(1 − µ)·w_best + µ·w_model"),
     ],
@@ -195,18 +196,30 @@ def test_a_bad_cost_matrix_is_refused_with_its_line(text, message, tmp_path):
 # --- data ----------------------------------------------------------------------------------
 
 
+TABLES = ("svmlight", "parquet")
+
+
+@pytest.fixture
+def a_table(tmp_path, monkeypatch):
+    """A file a.svm in the current folder, which is only looked for."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.svm").write_text("1 1:1\n")
+
+
+@pytest.mark.usefixtures("a_table")
 def test_columns_mean_parquet_and_have_the_names_that_open_data_takes():
     words = ["--label-column", "y", "--feature-columns", "a, b", "--weight-column", "c"]
-    assert data_options(parsed(*words)) == {
+    assert data_options(parsed(*words), TABLES) == {
         "label": "y", "columns": ["a", "b"], "weight": "c", "format": "parquet",
     }  # fmt: skip
-    assert data_options(parsed("--features-column", "f"))["features"] == "f"
-    assert data_options(parsed("--float32")) == {"dtype": "float32", "format": "svmlight"}
-    assert data_options(parsed("--format", "libsvm")) == {"format": "libsvm"}
-    assert data_options(parsed()) == {}
+    assert data_options(parsed("--features-column", "f"), TABLES)["features"] == "f"
+    assert data_options(parsed("--float32"), TABLES) == {"dtype": "float32", "format": "svmlight"}
+    assert data_options(parsed("--format", "libsvm"), TABLES) == {"format": "libsvm"}
+    assert data_options(parsed(), TABLES) == {}
 
 
+@pytest.mark.usefixtures("a_table")
 @pytest.mark.parametrize("other", [["--float32"], ["--format", "svmlight"]])
 def test_columns_are_refused_for_svmlight(other):
     with pytest.raises(ConfigError):
-        data_options(parsed("--label-column", "y", *other))
+        data_options(parsed("--label-column", "y", *other), TABLES)

@@ -44,6 +44,22 @@ def test_the_display_is_drawn_in_place_and_taken_away(files, tmp_path):
     assert max(map(len, lines)) <= 60
 
 
+def test_how_many_examples_are_done_is_shown_until_the_scores_come(files):
+    text, code = on_terminal("evaluate", "--model", files.model, "--data", files.test)
+    assert code == 0
+    shown = text.rfind("\x1b[?25h")
+    assert "evaluating" in text[:shown]
+    assert "0 of 1 piece" in text[:shown]
+    assert "accuracy" in text[shown:]
+
+
+def test_nothing_is_drawn_between_predictions(files):
+    words = ["predict", "--model", files.model, "--data", files.test, "--output", "-"]
+    text, code = on_terminal(*words)
+    assert code == 0
+    assert set(text.split()) == {"1", "2", "3"}
+
+
 def test_colours_can_be_turned_off(files, tmp_path):
     words = train_args(files.train, "--model", tmp_path / "m")
     text, _ = on_terminal(*words, NO_COLOR="1")

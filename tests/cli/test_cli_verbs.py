@@ -8,10 +8,8 @@ import pytest
 from cli_files import blobs, train_args
 
 from distsvm.cli import main
-from distsvm.cli.data_options import unlabelled_data
 from distsvm.cli.output import Output
-from distsvm.cli.program import build_parser
-from distsvm.cli.streaming import over_shards
+from distsvm.cli.streaming import over_pieces
 from distsvm.data.dataset import TableData
 from distsvm.data.writers import write_parts, write_svmlight
 from distsvm.model import load_model
@@ -166,14 +164,15 @@ def test_a_run_on_weighted_parquet_files_is_resumed_with_its_columns(files, caps
 
 
 @pytest.mark.parametrize("executor", ["serial", "threads"])
-def test_predictions_come_in_the_order_of_the_data(files, capsys, tmp_path, executor):
+def test_predictions_come_in_the_order_of_the_data(files, capsys, tmp_path, executor, monkeypatch):
     X, y = blobs(1500, 5)
     parts = write_parts(tmp_path / "parts", X, y, 3)
-    expected = load_model(files.model).predict(X)
+    model = load_model(files.model)
+    expected = model.predict(X)
     out = tmp_path / "labels.txt"
     words = ["predict", "--model", files.model, "--data", *parts, "--executor", executor]
-    data = unlabelled_data(build_parser("predict").parse_args([*words, "--output", "-"]))
-    assert len(data.specs(None)) > 1
+    monkeypatch.setattr("distsvm.model.TABLE_BYTES", 1 << 16)
+    assert len(model.pieces(model.inputs(parts))) > 1
     said = run(capsys, *words, "--output", out).out
     assert "1,500 predictions" in said
     assert out.read_text() == "".join(f"{label}\n" for label in expected)
@@ -191,14 +190,9 @@ def test_few_shards_are_in_memory_at_a_time(files):
             loaded.append(self.number)
             return self.spec.load()
 
-    class Counted:
-        n_bytes = None
-
-        def specs(self, n_shards, cost=None):
-            return [Spec(s, i) for i, s in enumerate(TableData(files.X).specs(8))]
-
+    pieces = [Spec(s, i) for i, s in enumerate(TableData(files.X).specs(8))]
     place = {"executor": "serial"}
-    results = over_shards(_predict, load_model(files.model), Counted(), place, Output(quiet=True))
+    results = over_pieces(_predict, load_model(files.model), pieces, place, Output(quiet=True))
     next(results)
     assert loaded == [0]
     assert len(list(results)) == 7

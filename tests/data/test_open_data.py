@@ -8,7 +8,10 @@ import pytest
 from scipy import sparse
 
 from distsvm.data import PairData, TableData, open_data
+from distsvm.data.opening import open_inputs
 from distsvm.data.readers.svmlight import SvmlightData
+from distsvm.data.readers.treebank import TreebankData
+from distsvm.data.synthetic_trees import make_treebank, write_treebank
 from distsvm.errors import ConfigError, DataError
 
 X, y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 0])
@@ -90,6 +93,31 @@ def test_names_of_tables_are_parquet(tmp_path, name):
 
     (tmp_path / name).write_bytes(b"")
     assert isinstance(open_data(tmp_path, weight="w", label="y"), ParquetData)
+
+
+@pytest.mark.parametrize(
+    "name", ["a.mrg", "a.tree", "A.TREES", "a.brackets", "a.ptb", "a.mrg.gz", "a.trees.gz"]
+)
+def test_names_of_treebanks_are_trees(tmp_path, name):
+    (tmp_path / name).write_bytes(b"")
+    for source in (tmp_path / name, [str(tmp_path / name)], tmp_path, str(tmp_path / "*")):
+        data = open_data(source, max_length=9, strip_functions=False)
+        assert isinstance(data, TreebankData)
+        assert (data.max_length, data.strip_functions) == (9, False)
+    assert not open_inputs(tmp_path).labelled
+
+
+def test_the_format_treebank_takes_the_trees_of_a_mixed_folder(tmp_path):
+    write_treebank(tmp_path / "a.mrg", make_treebank(3))
+    (tmp_path / "b.svm").write_bytes(b"1 1:1\n")
+    with pytest.raises(DataError, match="files of two formats"):
+        open_data(tmp_path)
+    assert open_data(tmp_path, format="treebank").specs(1)[0].load().n == 3
+    (tmp_path / "b.svm").rename(tmp_path / "trees.txt")
+    (tmp_path / "trees.txt").write_text("(S (N a))")
+    assert open_data(tmp_path / "trees.txt", format="treebank").specs(1)[0].load().n == 1
+    with pytest.raises(ConfigError, match="unknown option 'dtype', expected one of strip_empty"):
+        open_data(tmp_path / "a.mrg", dtype=np.float32)
 
 
 def test_the_format_decides_where_it_is_given(tmp_path):

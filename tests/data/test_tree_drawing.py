@@ -3,7 +3,7 @@
 import xml.etree.ElementTree as ElementTree
 
 from distsvm.data.synthetic_trees import make_treebank
-from distsvm.data.tree_drawing import draw_tree, tree_svg
+from distsvm.data.tree_drawing import draw_tree, tree_svg, trees_svg
 from distsvm.data.trees import Tree
 
 PICTURE = """\
@@ -48,3 +48,14 @@ def test_svg_is_well_formed_and_escaped():
     assert len(lines) == 5 + 3  # branches, and a line to each word
     width = float(root.attrib["width"])
     assert all(0 <= float(line.attrib["x1"]) <= width for line in lines)
+
+
+def test_many_trees_stand_one_below_the_other():
+    trees = make_treebank(3, seed=2)
+    root = ElementTree.fromstring(trees_svg(trees))
+    parts = list(root)
+    heights = [int(part.get("height")) for part in parts]
+    assert [int(part.get("y")) for part in parts] == [0, heights[0], sum(heights[:2])]
+    assert int(root.get("height")) == sum(heights)
+    assert int(root.get("width")) == max(int(part.get("width")) for part in parts)
+    assert trees_svg(trees[:1]).count("<title>") == 1

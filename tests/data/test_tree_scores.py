@@ -54,6 +54,15 @@ def test_top_counts_for_nothing_and_flat_trees_are_counted():
     assert flat == TreeScore(1, 0, 1, 0, 0, 1)
 
 
+def test_predicted_tags_may_be_others_and_true_ones_say_what_is_punctuation():
+    true = Tree.parse("(S (NP (N a)) (VP (V b) (NP (N c))) (. !))")
+    found = Tree.parse("(S (NP (V a)) (VP (V b) (NP (. c))) (N !))")
+    assert score_trees([true], [found]) == TreeScore(1, 1, 4, 4, 4, 0)
+    assert score_trees([found], [true]) == TreeScore(1, 1, 3, 3, 3, 0)
+
+
 def test_other_words_are_refused():
     with pytest.raises(DataError, match="tree 1"):
         score_trees([TRUE, TRUE], [TRUE, Tree.parse("(N a)")])
+    with pytest.raises(DataError, match="tree 0"):
+        score_trees([Tree.parse("(N a)")], [Tree.parse("(N b)")])

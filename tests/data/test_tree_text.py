@@ -51,6 +51,8 @@ def test_penn_trees_are_stripped():
     assert strip(Tree.parse("(NP (-NONE- *))")) is None
     assert str(strip(Tree.parse("(ROOT (S (N a) (V b)))"))) == "(S (N a) (V b))"
     assert str(strip(Tree.parse("(TOP (N a))"))) == "(TOP (N a))"
+    kept = "(S (NP-SBJ (-NONE- *)) (V b))"
+    assert str(strip(Tree.parse(f"(ROOT {kept})"), empty=False, functions=False)) == kept
 
 
 def test_function_tags():

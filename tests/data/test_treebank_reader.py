@@ -67,8 +67,13 @@ def test_stripping_lengths_and_inputs_alone(tmp_path):
     (shard,) = [spec.load() for spec in TreebankData(path).specs(1)]
     assert shard.y[0] == Tree.parse("(S (NP (N dogs)) (V run))")
     assert shard.x[0] == (("dogs", "N"), ("run", "V"))
-    (raw,) = [spec.load() for spec in TreebankData(path, strip=False).specs(1)]
-    assert len(raw.x[0]) == 3
+    (full,) = [spec.load() for spec in TreebankData(path, strip_empty=False).specs(1)]
+    assert full.y[0] == Tree.parse("(S (NP (N dogs) (-NONE- *)) (V run))")
+    (named,) = [spec.load() for spec in TreebankData(path, strip_functions=False).specs(1)]
+    assert named.y[0] == Tree.parse("(S (NP-SBJ (N dogs)) (V run))")
+    raw = TreebankData(path, strip_empty=False, strip_functions=False)
+    (same,) = [spec.load() for spec in raw.unlabelled().specs(1)]
+    assert same.x[0] == (("dogs", "N"), ("*", "-NONE-"), ("run", "V"))
     (short,) = [spec.load() for spec in TreebankData(path, max_length=2).specs(1)]
     assert short.n == 1
     (alone,) = [spec.load() for spec in TreebankData(path).unlabelled().specs(1)]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from parse_enumeration import all_trees, loss
+from parse_enumeration import all_trees, check_best, check_most_violated, score, weights
 
-from distsvm.data.grammar import Grammar, rules_of
+from distsvm.data.grammar import Grammar
 from distsvm.data.shard import Shard
 from distsvm.data.trees import TOP, Tree
 from distsvm.errors import ConfigError, DataError
@@ -55,94 +55,28 @@ def problem(seed):
     return rules, tuple(given), max_chain, sentence, all_trees(rules, given, max_chain, sentence)
 
 
-def weights(seed, dim, kind):
-    rng = np.random.default_rng(seed)
-    w = rng.integers(-2, 3, dim) / 2.0 if kind == "ties" else rng.standard_normal(dim)
-    w.flags.writeable = False
-    return w
+KINDS = st.sampled_from(["ties", "normal", "holes"])
 
 
-def score(task, w, tree):
-    return to_dense(task.joint_features(None, tree)) @ w
-
-
-@settings(max_examples=250, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from(["ties", "normal"]))
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 10**6), KINDS)
 def test_best_tree_equals_enumeration(seed, kind):
     rules, chains, max_chain, sentence, trees = problem(seed)
     assume(len(trees) < 2000)
     task = ParseTask(rules=rules, chains=chains, max_chain=max_chain)
-    w = weights(seed, task.dim, kind)
     x = tuple((f"w{i}", tag) for i, tag in enumerate(sentence))
-    found = task.decode(w, x)
-    assert found == task.decode(w, x)
-    if not trees:
-        assert found == Tree(TOP, tuple(Tree(tag, word=word) for word, tag in x))
-        return
-    assert len(set(trees)) == len(trees)
-    assert found in set(trees)
-    assert np.isclose(score(task, w, found), max(score(task, w, tree) for tree in trees))
+    check_best(task, weights(seed, task.dim, kind), x, trees)
 
 
-@settings(max_examples=250, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from(["ties", "normal"]), st.sampled_from(CASES))
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 10**6), KINDS, st.sampled_from(CASES))
 def test_most_violated_tree_equals_enumeration(seed, kind, case):
     losses, rescaling = case
-    rules, chains, max_chain, sentence, trees = problem(seed)
-    assume(1 <= len(trees) < 1000)
-    scale = 3.0
-    task = ParseTask(losses, scale, rules=rules, chains=chains, max_chain=max_chain)
-    w = weights(seed, task.dim, kind)
-    truths = [trees[i] for i in np.random.default_rng(seed).integers(0, len(trees), 3)]
-    x = truths[0].sentence()
-    oracle = task.oracle(task.shard([x] * 3, truths), rescaling)
-    rows = np.array([2, 0, 1])
-    view = oracle.view(w)
-    answer = oracle.separate(view, rows)
-    outputs = oracle.public(answer.planes.output)
-    scores = np.array([score(task, w, tree) for tree in trees])
-    total = np.zeros(task.dim)
-    for i, row in enumerate(rows):
-        y = truths[row]
-        delta = scale * np.array([loss(losses, y, tree, len(sentence)) for tree in trees])
-        margin = score(task, w, y) - scores
-        values = delta * (1 - margin) if rescaling == "slack" else delta - margin
-        chosen = trees.index(outputs[i])
-        assert np.isclose(values.max(), answer.value[i], rtol=1e-9, atol=1e-9)
-        assert np.isclose(values[chosen], answer.value[i], rtol=1e-9, atol=1e-9)
-        assert np.isclose(answer.planes.loss[i], delta[chosen])
-        assert np.isclose(task.loss(y, outputs[i]), delta[chosen])
-        p = to_dense(task.joint_features(x, y)) - to_dense(task.joint_features(x, outputs[i]))
-        total += (i + 1) * (delta[chosen] * p if rescaling == "slack" else p)
-    out = np.zeros(task.dim)
-    oracle.accumulate(answer.planes, np.arange(1.0, 4.0), out)
-    np.testing.assert_allclose(out, total, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(
-        oracle.values(view, answer.planes), answer.value, rtol=1e-9, atol=1e-9
-    )
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.integers(0, 10**6))
-def test_weights_of_minus_infinity_are_impossible(seed):
     rules, chains, max_chain, _, trees = problem(seed)
-    assume(1 <= len(trees) < 2000)
-    task = ParseTask(rules=rules, chains=chains, max_chain=max_chain)
-    w = np.random.default_rng(seed).integers(-2, 3, task.dim).astype(float)
-    banned = np.random.default_rng(seed + 1).choice(task.dim, 1 + task.dim // 4)
-    w[banned] = -np.inf
-    names = {task.grammar.rules[rule] for rule in banned}
-    possible = [tree for tree in trees if not names & rules_of(tree).keys()]
-    found = task.decode(w, trees[0].sentence())
-    if not possible:
-        assert found.label == TOP
-        assert found not in trees or found not in possible
-        return
-    finite = np.where(np.isinf(w), 0.0, w)
-    assert found in possible
-    assert np.isclose(
-        score(task, finite, found), max(score(task, finite, tree) for tree in possible)
-    )
+    assume(1 <= len(trees) < 1000)
+    task = ParseTask(losses, 3.0, rules=rules, chains=chains, max_chain=max_chain)
+    w = weights(seed, task.dim, kind)
+    check_most_violated(task, w, trees[0].sentence(), trees, rescaling, seed)
 
 
 @pytest.mark.parametrize("losses", ["zero-one", "brackets", "f1"])
@@ -236,8 +170,15 @@ def test_true_trees_outside_the_grammar_are_evaluated_but_not_trained_on(losses)
     expected = {"zero-one": [1, 1, 1], "brackets": [2, 1, 3], "f1": [1 / 4, 1, 3 / 4]}[losses]
     np.testing.assert_allclose(oracle.losses(rows, outputs), expected)
     assert not oracle.correct(rows, outputs).any()
-    with pytest.raises(DataError, match="example 7: the tree has a rule"):
-        oracle.size(np.ones(3))
+    with pytest.raises(DataError, match="example 7: the tree has the rule S -> XP VP, which the"):
+        oracle.check_fit()
+    assert list(oracle.unfit()) == [0, 1, 2]
+    with pytest.raises(DataError, match="example 0: the tree has the rule FRAG -> 'N' 'Q'"):
+        task.separate(np.zeros(task.dim), other.sentence(), other, "margin")
+    loop = Tree.parse("(NP (NP (N rain)))")
+    chains = ParseTask(losses, rules=("TOP -> NP", "NP -> NP", "NP -> 'N'"), max_chain=2)
+    with pytest.raises(DataError, match="the unary chain TOP => NP => NP => 'N', which"):
+        chains.separate(np.zeros(3), loop.sentence(), loop, "margin")
 
 
 def test_values_of_any_planes_in_any_order():
@@ -320,6 +261,7 @@ def test_deep_trees_need_no_recursion():
         ({"loss_scale": np.nan}, "loss_scale"),
         ({"max_chain": 0}, "max_chain"),
         ({"memory_mb": -1.0}, "memory_mb"),
+        ({"unfit": "skip"}, "unfit='skip'"),
     ],
 )
 def test_bad_settings_are_refused_by_name(change, message):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sequence_examples import BIO, all_outputs, chains, drawn, prepared, task_of
+from sequence_examples import BIO, all_outputs, chains, drawn, prepared, rules, task_of
 
 from distsvm.data.ragged import Ragged
 from distsvm.errors import ConfigError, DataError
@@ -247,10 +247,38 @@ def test_unknown_tags_are_refused_by_name():
         ([("X", None)], "example 1: tag 'X' at the end is not allowed"),
     ],
 )
-def test_gold_tags_that_break_the_rules_are_refused(allowed, message):
+def test_gold_tags_that_break_the_rules_are_evaluated_but_not_trained_on(allowed, message):
     task = prepared(SequenceTask(allowed=allowed), *GOOD)
+    oracle = task.oracle(task.shard(*GOOD), "margin")
     with pytest.raises(DataError, match=message):
-        task.oracle(task.shard(*GOOD), "margin")
+        oracle.check_fit()
+    wrong = next(iter(oracle.unfit()))
+    outputs = oracle.decode(oracle.view(np.zeros(task.dim)), np.arange(2))
+    assert oracle.losses(np.arange(2), outputs)[wrong] > 0
+    assert not oracle.correct(np.arange(2), outputs)[wrong]
+    with pytest.raises(DataError, match="is not allowed"):
+        task.separate(np.zeros(task.dim), GOOD[0][wrong], GOOD[1][wrong], "margin")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(["bio", PAIRS]))
+def test_broken_rules_are_found_by_sequence(seed, allowed):
+    tags = tags_for(allowed)
+    inputs, outputs = drawn(seed, n=8, tags=tags)  # drawn without the rules
+    task = prepared(task_of(allowed=allowed, labels=np.array(tags)), inputs, outputs)
+    legal = rules(allowed, tags)
+    oracle = task.oracle(task.shard(inputs, outputs), "margin")
+    assert list(oracle.unfit()) == [i for i, y in enumerate(outputs) if not legal(y)]
+    kept = np.array([i for i, y in enumerate(outputs) if legal(y)], dtype=np.int64)
+    taken = oracle.take(kept)
+    again = task.oracle(task.shard([inputs[i] for i in kept], [outputs[i] for i in kept]), "margin")
+    assert not taken.unfit()
+    assert list(taken.numbers) == kept.tolist()
+    w = np.random.default_rng(seed).standard_normal(task.dim)
+    rows = np.arange(kept.size)
+    one, two = (o.separate(o.view(w), rows) for o in (taken, again))
+    assert np.array_equal(one.value, two.value)
+    assert np.array_equal(one.planes.output.values, two.planes.output.values)
 
 
 def test_rules_that_allow_nothing_are_told_at_prediction():
@@ -271,6 +299,7 @@ def test_rules_that_allow_nothing_are_told_at_prediction():
         ({"allowed": [("X", 3)]}, "no pair of tags"),
         ({"min_count": 0}, "min_count"),
         ({"hash_bits": 99}, "hash_bits"),
+        ({"unfit": "skip"}, "unfit='skip'"),
     ],
 )
 def test_bad_settings_are_refused_by_name(change, message):

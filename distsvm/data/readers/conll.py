@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,9 @@ class ConllData(ColumnData):
         for name, text in (("separator", separator), ("comment", comment)):
             if text is not None and (not text or "\n" in text):
                 raise ConfigError(f"{name}={text!r}: expected characters of one line, or None")
+        for name, column in (("word", word), ("tag", tag)):
+            if not isinstance(column, int) and not (name == "tag" and column is None):
+                raise ConfigError(f"{name}={column!r}: expected the number of a column")
         columns = Columns(word, tag, _encoded(separator), _encoded(comment))
         templates = as_templates(templates)
         check_features(templates, word, tag, hash_bits)
@@ -126,6 +130,16 @@ class ColumnSpec:
             y = TagRows(codes, np.array(tags.distinct, dtype=object))
         x = SequenceRows(tokens, starts, names)
         return Shard(x, y, None, source=self.source)  # type: ignore[arg-type]
+
+    def words(self) -> list[list[str]]:
+        """The words of each sentence, read anew: shards hold only features."""
+        reading = ColumnReading(replace(self.columns, tag=None), ())
+        for part in self.parts:
+            reading.read(part)
+        field = reading.field(self.columns.word)
+        texts = [field.distinct[code] for code in (field.codes - FIRST_CODE).tolist()]
+        ends = np.cumsum([0, *reading.lengths]).tolist()
+        return [texts[start:stop] for start, stop in pairwise(ends)]
 
     @property
     def source(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from distsvm.data.files import Paths, find_files, is_gzip, line_number, opened
+from distsvm.data.files import TREE_ENDINGS, Paths, find_files, is_gzip, line_number, opened
 from distsvm.data.partition import MAX_SHARDS, partition
 from distsvm.data.readers.lines import UNITS_PER_SHARD, Part, blocks, text_bytes
 from distsvm.data.shard import Shard
@@ -20,7 +20,6 @@ from distsvm.errors import ConfigError, DataError
 
 logger = logging.getLogger(__name__)
 
-ENDINGS = (".mrg", ".tree", ".trees", ".brackets", ".ptb")
 MIN_BYTES = 1 << 15  # of a shard, unless the number of shards is given
 
 
@@ -34,8 +33,10 @@ class TreebankData:
     paths : path, glob pattern, folder, or a list of them
         Of a folder the files .mrg, .tree, .trees, .brackets, .ptb, also with .gz; packed files
         are never cut.
-    strip : bool, default True
-        Take off empty elements (-NONE-) and function tags (NP-SBJ → NP).
+    strip_empty : bool, default True
+        Take out empty elements (leaves with the tag -NONE-), and phrases that have nothing else.
+    strip_functions : bool, default True
+        Take function tags and indices off labels: NP-SBJ-1 → NP.
     max_length : int, optional
         Longer sentences are left out.
     labelled : bool
@@ -46,14 +47,16 @@ class TreebankData:
         self,
         paths: Paths,
         *,
-        strip: bool = True,
+        strip_empty: bool = True,
+        strip_functions: bool = True,
         max_length: int | None = None,
         labelled: bool = True,
     ) -> None:
         if max_length is not None and max_length < 1:
             raise ConfigError(f"max_length={max_length}: expected at least 1")
         self.paths = _tree_files(paths)
-        self.strip, self.max_length, self.labelled = strip, max_length, labelled
+        self.strip_empty, self.strip_functions = strip_empty, strip_functions
+        self.max_length, self.labelled = max_length, labelled
 
     @property
     def n_bytes(self) -> int:
@@ -62,8 +65,9 @@ class TreebankData:
     def unlabelled(self) -> TreebankData:
         """The same sentences without their trees."""
         return TreebankData(
-            self.paths, strip=self.strip, max_length=self.max_length, labelled=False
-        )
+            self.paths, strip_empty=self.strip_empty, strip_functions=self.strip_functions,
+            max_length=self.max_length, labelled=False,
+        )  # fmt: skip
 
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
@@ -82,10 +86,9 @@ class TreebankData:
         if n_shards is not None and len(units) < n_shards:
             logger.warning("n_shards=%d: the data gives no more than %d", n_shards, len(units))
         costs = np.maximum(1.0, [unit.n_bytes for unit in units])
+        options = (self.strip_empty, self.strip_functions, self.max_length, self.labelled)
         return [
-            TreebankSpec(
-                tuple(units[run.start : run.stop]), self.strip, self.max_length, self.labelled
-            )
+            TreebankSpec(tuple(units[run.start : run.stop]), *options)
             for run in partition(costs, min(n_parts, len(units)))
         ]
 
@@ -95,7 +98,8 @@ class TreebankSpec:
     """The parts of files that make up one shard."""
 
     parts: tuple[Part, ...]
-    strip: bool = True
+    strip_empty: bool = True
+    strip_functions: bool = True
     max_length: int | None = None
     labelled: bool = True
 
@@ -108,7 +112,7 @@ class TreebankSpec:
             raw = b"".join(text for _, text in blocks(part))
             text = _decoded(raw, part.path)
             for number, parsed in enumerate(parse_trees(text, part.path, first_line)):
-                tree = strip(parsed) if self.strip else parsed
+                tree = strip(parsed, self.strip_empty, self.strip_functions)
                 if tree is None:
                     raise DataError(
                         f"{part}: tree {number} of it has only empty elements: {parsed}"
@@ -132,9 +136,10 @@ def _tree_files(paths: Paths) -> list[str]:
     for path in given or find_files(given):
         found = find_files(path)
         if os.path.isdir(os.path.expanduser(os.fspath(path))):
-            found = [f for f in found if f.lower().removesuffix(".gz").endswith(ENDINGS)]
+            found = [f for f in found if f.lower().removesuffix(".gz").endswith(TREE_ENDINGS)]
             if not found:
-                raise DataError(f"{os.fspath(path)}: the folder has no {', '.join(ENDINGS)} files")
+                endings = ", ".join(TREE_ENDINGS)
+                raise DataError(f"{os.fspath(path)}: the folder has no {endings} files")
         files += found
     return files
 

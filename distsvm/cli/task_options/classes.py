@@ -1,4 +1,4 @@
-"""The options of tasks: which structure, which loss, intercept, scaling and class weights."""
+"""The options of classes: cost matrix, intercept, scaling and class weights."""
 
 from __future__ import annotations
 
@@ -12,27 +12,22 @@ import numpy as np
 from distsvm.cli.readers import class_weight, number
 from distsvm.errors import ConfigError
 from distsvm.tasks.base import Task
-from distsvm.tasks.classes import ClassTask
-from distsvm.tasks.registry import TASKS
+
+TITLE = "classes"
+FORMATS = ("svmlight", "parquet")
+LOSSES = (
+    "zero-one (default), Δ(y, ŷ) = [y ≠ ŷ]; or a file with a cost matrix, one row a true class and "
+    "one column a predicted one, in increasing order of labels, with commas or spaces between them"
+)
+FLAGS = {
+    "intercept_scaling": "--intercept-scaling",
+    "scale": "--scale",
+    "class_weight": "--class-weight",
+}
 
 
-def add_task(parser: argparse.ArgumentParser) -> None:
-    """Add --task and what a task can be told."""
-    group = parser.add_argument_group("task")
+def add(group: argparse._ArgumentGroup) -> None:
     absent = argparse.SUPPRESS
-    # The options below are those of classes.
-    choices = sorted(name for name, task in TASKS.items() if issubclass(task, ClassTask))
-    group.add_argument("--task", required=True, choices=choices, help="what to predict")
-    group.add_argument(
-        "--loss", dest="losses", metavar="LOSS", default=absent,
-        help="zero-one (default): Δ(y, ŷ) = [y ≠ ŷ]; or a file with a cost matrix, one row a true "
-        "class and one column a predicted one, in increasing order of labels, with commas or "
-        "spaces between them",
-    )  # fmt: skip
-    group.add_argument(
-        "--loss-scale", type=number, metavar="S", default=absent,
-        help="multiplies every loss, and so the unit of --eps. Default: 1",
-    )  # fmt: skip
     group.add_argument(
         "--intercept-scaling", type=number, metavar="V", default=absent,
         help="the value of the constant feature whose weight is the intercept. Default: 1",
@@ -52,21 +47,16 @@ def add_task(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def make_task(args: argparse.Namespace) -> Task:
-    """The task that the options describe."""
-    names = ("losses", "loss_scale", "intercept_scaling", "scale", "class_weight")
-    given: dict[str, Any] = {name: getattr(args, name) for name in names if hasattr(args, name)}
+def make(task_class: type[Task], given: dict[str, Any]) -> Task:
     _check_amounts(given)
     if given.get("losses", "zero-one") != "zero-one":
-        given["losses"] = cost_matrix(given["losses"])
-    return TASKS[args.task](**given)
+        given = {**given, "losses": cost_matrix(given["losses"])}
+    return task_class(**given)
 
 
 def _check_amounts(given: dict[str, Any]) -> None:
     """Refuse what is wrong whatever the data is."""
-    scale, intercept = given.get("loss_scale", 1.0), given.get("intercept_scaling", 1.0)
-    if not 0 < scale < math.inf:
-        raise ConfigError(f"--loss-scale {scale}: expected a number > 0")
+    intercept = given.get("intercept_scaling", 1.0)
     if not 0 <= intercept < math.inf:
         raise ConfigError(f"--intercept-scaling {intercept}: expected a number ≥ 0")
     weights = given.get("class_weight", "balanced")

@@ -1,0 +1,34 @@
+"""What `predict` writes, for each structure.
+
+A module for each structure has the FLAGS of its own options, `add(group)`, which adds these, and
+`writer(args, model, output)`.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from distsvm.cli.output import Output
+from distsvm.cli.predictions import classes, parse, sequence
+from distsvm.cli.predictions.writer import Writer
+from distsvm.cli.structure import chosen
+from distsvm.errors import ConfigError
+from distsvm.model import Model
+
+MODULES = (classes, sequence, parse)
+
+
+def add_writers(group: argparse._ArgumentGroup) -> None:
+    """Add the options of every structure."""
+    for module in MODULES:
+        module.add(group)
+
+
+def make_writer(args: argparse.Namespace, model: Model, output: Output) -> Writer:
+    """The writer for this model; options of other structures are refused by name."""
+    own = chosen(model.task, classes=classes, sequence=sequence, parse=parse)
+    for module in MODULES:
+        for dest, flag in module.FLAGS.items():
+            if hasattr(args, dest) and module is not own:
+                raise ConfigError(f"{flag} is only for models of {module.TITLE}")
+    return own.writer(args, model, output)

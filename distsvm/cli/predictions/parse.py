@@ -1,0 +1,57 @@
+"""Predicted trees: in brackets, drawn with lines, or as SVG."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from distsvm.cli.output import Output
+from distsvm.cli.predictions.writer import Writer
+from distsvm.cli.targets import written_file
+from distsvm.data.shard import ShardSpec
+from distsvm.data.tree_drawing import draw_tree, trees_svg
+from distsvm.data.trees import Tree
+from distsvm.model import Model
+
+TITLE = "trees"
+FLAGS = {"draw": "--draw", "svg": "--svg"}
+
+
+def add(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--draw", action="store_true", default=argparse.SUPPRESS,
+        help="trees: draw them with lines instead of brackets, a blank line after each; on "
+        "standard output, unless --output is given",
+    )  # fmt: skip
+    group.add_argument(
+        "--svg", metavar="FILE", default=argparse.SUPPRESS,
+        help="trees: draw them, one below the other, to an SVG file; --output is then not needed",
+    )  # fmt: skip
+
+
+def writer(args: argparse.Namespace, model: Model, output: Output) -> Writer:
+    on_screen = hasattr(args, "draw") and args.output in (None, "-")
+    width = output.width if on_screen else None
+    return Trees(output, hasattr(args, "draw"), width, getattr(args, "svg", None))
+
+
+class Trees(Writer):
+    """One tree a line in brackets, or drawings; and an SVG file of all, if one is named."""
+
+    def __init__(self, output: Output, draw: bool, width: int | None, svg: str | None) -> None:
+        self.on_screen, self._output = draw, output
+        self._draw, self._width, self._svg = draw, width, svg
+        self._trees: list[Tree] = []
+
+    def texts(self, piece: ShardSpec, found: list[Tree]) -> Iterator[str]:
+        for tree in found:
+            if self._svg is not None:
+                self._trees.append(tree)
+            yield f"{draw_tree(tree, self._width)}\n\n" if self._draw else f"{tree}\n"
+
+    def finish(self) -> list[str]:
+        if self._svg is None:
+            return []
+        with written_file(self._svg, self._output, "--svg") as file:
+            file.write(trees_svg(self._trees))
+        return [self._svg]

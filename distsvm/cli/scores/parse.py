@@ -1,0 +1,71 @@
+"""Scores of trees, as evalb defines them, and how many sentences are outside the grammar."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from distsvm.cli.formatting import count, pairs, share, small
+from distsvm.cli.formatting import counted as in_words
+from distsvm.cli.output import Output
+from distsvm.data.tree_scores import TreeScore
+from distsvm.messages import Score
+from distsvm.tasks.parse import ParseTask
+from distsvm.workers.answers import scores_of_trees, trees_of
+from distsvm.workers.shard_worker import ShardWorker
+
+
+@dataclass(frozen=True)
+class TreeCounts:
+    """Losses and brackets of some sentences; they add up."""
+
+    score: Score
+    trees: TreeScore
+
+    def __add__(self, other: TreeCounts) -> TreeCounts:
+        return TreeCounts(self.score + other.score, self.trees + other.trees)
+
+
+def counted(worker: ShardWorker, w: np.ndarray) -> TreeCounts:
+    found = trees_of(worker, w)
+    scores = scores_of_trees(worker, found)
+    return TreeCounts(worker.score(found), reduce(add, scores))
+
+
+def facts(task: ParseTask, total: TreeCounts) -> dict[str, Any]:
+    trees = total.trees
+    return {
+        "n_examples": trees.n_sentences,
+        "precision": trees.precision,
+        "recall": trees.recall,
+        "f1": trees.f1,
+        "exact_match": trees.exact_match,
+        "n_outside": trees.n_outside,
+        "n_true": trees.n_true,
+        "n_predicted": trees.n_predicted,
+        "n_matched": trees.n_matched,
+        "mean_loss": total.score.mean_loss,
+    }
+
+
+def lines(facts: dict[str, Any], output: Output) -> list[str]:
+    n, outside = facts["n_examples"], facts["n_outside"]
+    brackets = (
+        f"{count(facts['n_matched'])} right, of {count(facts['n_true'])} true and "
+        f"{count(facts['n_predicted'])} predicted"
+    )
+    rows = [
+        ("F1", f"{facts['f1']:.4f}, of labelled brackets, as evalb has it"),
+        ("precision", f"{facts['precision']:.4f}"),
+        ("recall", f"{facts['recall']:.4f}"),
+        ("exact match", f"{facts['exact_match']:.4f}"),
+        ("brackets", brackets),
+        ("outside", f"{in_words(outside, 'sentence')} ({share(outside, n)}) outside the grammar"),
+        ("mean loss", small(facts["mean_loss"])),
+        ("data", in_words(n, "sentence")),
+    ]
+    return pairs(rows, output.style, output.width)

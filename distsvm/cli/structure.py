@@ -1,0 +1,18 @@
+"""Which structure a model is of: classes, sequences or trees."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from distsvm.tasks.base import Task
+from distsvm.tasks.classes import ClassTask
+from distsvm.tasks.parse import ParseTask
+from distsvm.tasks.sequence import SequenceTask
+
+
+def chosen(
+    task: Task, *, classes: ModuleType, sequence: ModuleType, parse: ModuleType
+) -> ModuleType:
+    """The one of these modules that is for the structure of this task."""
+    by_class = {ClassTask: classes, SequenceTask: sequence, ParseTask: parse}
+    return next(module for cls, module in by_class.items() if isinstance(task, cls))

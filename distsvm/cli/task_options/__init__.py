@@ -1,0 +1,68 @@
+"""The options of tasks: which structure, which loss, and what only some structures have.
+
+A module for each structure has its TITLE, the FORMATS of files that it reads, the FLAGS of its own
+options by the task's fields, `add(group)`, which adds these, and `make(name, given)`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from types import ModuleType
+
+from distsvm.cli.readers import number
+from distsvm.cli.task_options import classes, parse, sequence
+from distsvm.errors import ConfigError
+from distsvm.tasks.base import Task
+from distsvm.tasks.registry import TASKS
+
+STRUCTURES: dict[str, ModuleType] = {
+    "binary": classes,
+    "multiclass": classes,
+    "parse": parse,
+    "sequence": sequence,
+}
+SHARED = {"losses": "--loss", "loss_scale": "--loss-scale", "unfit": "--unfit"}
+
+
+def add_task(parser: argparse.ArgumentParser) -> None:
+    """Add --task and what a task can be told."""
+    group = parser.add_argument_group("task")
+    absent = argparse.SUPPRESS
+    group.add_argument("--task", required=True, choices=sorted(STRUCTURES), help="what to predict")
+    modules = dict.fromkeys(STRUCTURES.values())
+    losses = ". ".join(f"{module.TITLE.capitalize()}: {module.LOSSES}" for module in modules)
+    group.add_argument("--loss", dest="losses", metavar="LOSS", default=absent, help=f"{losses}")
+    group.add_argument(
+        "--loss-scale", type=number, metavar="S", default=absent,
+        help="multiplies every loss, and so the unit of --eps. Default: 1",
+    )  # fmt: skip
+    group.add_argument(
+        "--unfit", choices=("error", "drop"), default=absent,
+        help="sequence, parse: what to do with training examples whose output breaks the hard "
+        "constraints or the grammar: refuse the first by name (error, the default), or leave all "
+        "of them out and count them (drop)",
+    )  # fmt: skip
+    for module in modules:
+        module.add(parser.add_argument_group(f"task: {module.TITLE} only"))
+
+
+def make_task(args: argparse.Namespace) -> Task:
+    """The task that the options describe; those of other structures are refused by name."""
+    own = STRUCTURES[args.task]
+    for module in STRUCTURES.values():
+        for field, flag in module.FLAGS.items():
+            if hasattr(args, field) and field not in own.FLAGS:
+                raise ConfigError(f"{flag} is for {module.TITLE}, not for --task {args.task}")
+    given = {f: getattr(args, f) for f in (*SHARED, *own.FLAGS) if hasattr(args, f)}
+    if "unfit" in given and own is classes:
+        raise ConfigError(f"--unfit is for sequences and trees, not for --task {args.task}")
+    if not 0 < given.get("loss_scale", 1.0) < math.inf:
+        raise ConfigError(f"--loss-scale {given['loss_scale']}: expected a number > 0")
+    return own.make(TASKS[args.task], given)
+
+
+def formats_of(task: Task) -> tuple[str, ...]:
+    """The formats of files that hold this task's examples; the first where nothing is known."""
+    name = next(name for name, cls in TASKS.items() if type(task) is cls)
+    return STRUCTURES[name].FORMATS

@@ -1,0 +1,58 @@
+"""How files were read in training, for models to keep: new files are read alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from distsvm.data.opening import kind_of_files
+from distsvm.data.templates import Templates
+
+# What decides the features of a token, whichever format its file has.
+FEATURES = {"templates", "hash_bits"}
+WITH_TEMPLATES = {"conll", "conllu"}
+
+
+def plain_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of open_data in JSON's terms, which open_data takes as well."""
+
+    def plain(name: str, value: Any) -> Any:
+        if name == "dtype":
+            return np.dtype(value).name
+        return str(value) if isinstance(value, Templates) else value
+
+    return {name: plain(name, value) for name, value in options.items()}
+
+
+def remembered(source: Any, options: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a model notes of its training data; None where that was not in files.
+
+    Weights are left out: data to predict on has none.
+    """
+    kind = kind_of_files(source, options.get("format"))
+    if kind is None:
+        return None
+    kept = {name: value for name, value in options.items() if name != "weight"}
+    return {"kind": kind, "options": plain_options(kept)}
+
+
+def recalled(
+    notes: Mapping[str, Any] | None, source: Any, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The options to open `source` with: those given, then those of the training data.
+
+    A format that was named in training counts for other files too. Where theirs is another one
+    after all, only what decides the features is taken over.
+    """
+    if notes is None:
+        return dict(given)
+    noted = dict(notes["options"])
+    kind = kind_of_files(source, given.get("format", noted.get("format")))
+    if kind is None:
+        return dict(given)
+    if kind != notes["kind"]:
+        own = FEATURES if kind in WITH_TEMPLATES else set()
+        noted = {name: value for name, value in noted.items() if name in own}
+    return {**noted, **given}

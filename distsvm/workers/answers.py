@@ -1,0 +1,65 @@
+"""What a worker can say of its shard beside losses: scores of tags and trees, the best few tags.
+
+Functions of a module, so that they can be sent to the workers of any executor.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from distsvm.data.sequences import TagRows
+from distsvm.data.tagging_scores import TagScores, score_tags
+from distsvm.data.tree_scores import TreeScore, score_trees
+from distsvm.errors import DataError
+from distsvm.tasks.parse_oracle import ParseOracle
+from distsvm.tasks.parse_rows import TreeRows
+from distsvm.tasks.sequence_oracle import SequenceOracle
+from distsvm.workers.shard_worker import ShardWorker
+
+
+def tag_scores(worker: ShardWorker, w: np.ndarray) -> TagScores:
+    """Tokens, sequences and entities that w's predictions get right."""
+    gold, predicted = tags_of(worker, w)
+    return score_tags(gold, predicted)
+
+
+def tags_of(worker: ShardWorker, w: np.ndarray) -> tuple[TagRows, TagRows]:
+    """The true tags and those that w predicts, both in the task's numbers."""
+    oracle = worker.oracle
+    assert isinstance(oracle, SequenceOracle)
+    if oracle.truth is None:
+        raise DataError("the examples have no tags")
+    names = oracle.task.tags()
+    found = oracle.decode(oracle.view(w), np.arange(oracle.n))
+    return TagRows(oracle.truth, names), TagRows(found, names)
+
+
+def best_tags(worker: ShardWorker, w: np.ndarray, k: int) -> list[list[tuple[list[str], float]]]:
+    """The k best tag sequences of each example with their scores ⟨w, Ψ⟩, best first."""
+    oracle = worker.oracle
+    assert isinstance(oracle, SequenceOracle)
+    outputs, scores = oracle.n_best(oracle.view(w), np.arange(oracle.n), k)
+    ranked = list(zip(oracle.public(outputs), scores.values.tolist(), strict=True))
+    return [ranked[start:stop] for start, stop in pairwise(scores.starts.tolist())]
+
+
+def tree_scores(worker: ShardWorker, w: np.ndarray) -> list[TreeScore]:
+    """evalb's counts for each sentence."""
+    return scores_of_trees(worker, trees_of(worker, w))
+
+
+def trees_of(worker: ShardWorker, w: np.ndarray) -> TreeRows:
+    """The trees that w predicts, as the oracle keeps them."""
+    oracle = worker.oracle
+    assert isinstance(oracle, ParseOracle)
+    return oracle.decode(oracle.view(w), np.arange(oracle.n))
+
+
+def scores_of_trees(worker: ShardWorker, found: TreeRows) -> list[TreeScore]:
+    """evalb's counts for each of these trees."""
+    if worker.outputs is None:
+        raise DataError("the examples have no trees")
+    pairs = zip(worker.outputs, worker.oracle.public(found), strict=True)
+    return [score_trees([tree], [guess]) for tree, guess in pairs]

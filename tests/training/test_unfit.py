@@ -1,0 +1,136 @@
+"""Outputs that a task does not allow: an error by name, or left out, counted, and never silent."""
+
+import json
+import logging
+
+import numpy as np
+import pytest
+
+from distsvm import train
+from distsvm.data.grammar import Grammar, rules_of
+from distsvm.data.synthetic_trees import make_treebank
+from distsvm.errors import DataError
+from distsvm.report.page import page
+from distsvm.report.view import read_run
+from distsvm.tasks.parse import ParseTask
+from distsvm.tasks.sequence import SequenceTask
+
+TREES = make_treebank(90, max_length=10, seed=0)
+GRAMMAR = Grammar.learn(TREES[8:20])
+INSIDE = [i for i, tree in enumerate(TREES) if rules_of(tree).keys() <= set(GRAMMAR.rules)]
+
+
+def parse_task(**more):
+    return ParseTask("brackets", rules=GRAMMAR.rules, **more)
+
+
+def tags(i):
+    return ["A", "B"] * (i % 3 + 1) if i % 4 else ["B", "B", "A"]
+
+
+WORDS = [[[f"w={tag}", f"i={i % 5}"] for tag in tags(i)] for i in range(60)]
+TAGS = [tags(i) for i in range(60)]
+LEGAL = [i for i in range(60) if i % 4]
+
+
+def tag_task(**more):
+    return SequenceTask(allowed=[("B", "B")], **more)
+
+
+CASES = {
+    "parse": (parse_task, [tree.sentence() for tree in TREES], TREES, INSIDE),
+    "sequence": (tag_task, WORDS, TAGS, LEGAL),
+}
+
+
+def go(task, inputs, outputs, **more):
+    config = {"C": 20.0, "eps": 0.01, "n_shards": 1, "executor": "serial"}
+    return train(task, inputs, outputs, **config | more)
+
+
+@pytest.fixture(params=CASES)
+def case(request):
+    make, inputs, outputs, kept = CASES[request.param]
+    left_out = sorted(set(range(len(inputs))) - set(kept))
+    assert left_out
+    assert kept
+    return make, inputs, outputs, kept, left_out
+
+
+def test_the_first_is_refused_by_its_number(case):
+    make, inputs, outputs, _, left_out = case
+    for n_shards in (1, 4):
+        with pytest.raises(DataError, match=f"example {left_out[0]}: "):
+            go(make(), inputs, outputs, n_shards=n_shards)
+
+
+def test_dropped_examples_leave_the_bits_of_training_without_them(case, caplog):
+    make, inputs, outputs, kept, left_out = case
+    with caplog.at_level(logging.WARNING):
+        result = go(make(unfit="drop"), inputs, outputs)
+    told = f"{len(left_out)} of {len(inputs)} examples have outputs that the task does not allow"
+    assert told in caplog.text
+    without = go(make(), [inputs[i] for i in kept], [outputs[i] for i in kept])
+    assert (result.n_dropped, without.n_dropped) == (len(left_out), 0)
+    assert np.array_equal(result.model.w, without.model.w)
+    assert (result.primal, result.dual) == (without.primal, without.dual)
+    assert result.n_oracle_calls == without.n_oracle_calls
+
+
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_the_optimum_is_that_of_the_others_on_any_shards_and_executor(case, executor):
+    make, inputs, outputs, kept, left_out = case
+    weight = np.random.default_rng(0).random(len(inputs)) + 0.5
+    more = {"n_shards": 3, "cache_size": 3}
+    result = go(make(unfit="drop"), inputs, outputs, weight=weight, **more)
+    same = go(
+        make(unfit="drop"), inputs, outputs, weight=weight, executor=executor, n_workers=2, **more
+    )
+    assert np.array_equal(result.model.w, same.model.w)
+    assert same.n_dropped == len(left_out)
+    without = go(make(), [inputs[i] for i in kept], [outputs[i] for i in kept], weight=weight[kept])
+    assert max(result.dual, without.dual) <= min(result.primal, without.primal) + 1e-9
+
+
+@pytest.mark.parametrize("fraction", [1.0, 0.3])
+def test_a_shard_may_lose_all_its_examples(case, tmp_path, fraction):
+    make, inputs, outputs, kept, left_out = case
+    order = [*left_out[:6], *kept]
+    inputs, outputs = [inputs[i] for i in order], [outputs[i] for i in order]
+    n_shards = len(order)  # one example each
+    result = go(
+        make(unfit="drop"), inputs, outputs, n_shards=n_shards, refresh_fraction=fraction,
+        run_dir=str(tmp_path / "run"),
+    )  # fmt: skip
+    assert result.n_dropped == 6
+    assert result.stop_reason == "eps"
+    again = go(
+        make(unfit="drop"), inputs, outputs, n_shards=n_shards, refresh_fraction=fraction,
+        run_dir=str(tmp_path / "run"), resume=True,
+    )  # fmt: skip
+    assert np.array_equal(again.model.w, result.model.w)
+    run = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert (run["used"]["n_examples"], run["used"]["n_dropped"]) == (len(kept), 6)
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["n_dropped"] == 6
+    assert "left out" in page(read_run(tmp_path / "run"))
+
+
+def test_it_is_an_error_if_nothing_is_left(case):
+    make, inputs, outputs, _, left_out = case
+    n = len(left_out)
+    with pytest.raises(DataError, match=f"{n} of {n} examples .* nothing is left"):
+        go(
+            make(unfit="drop"), [inputs[i] for i in left_out], [outputs[i] for i in left_out],
+            n_shards=2,
+        )  # fmt: skip
+
+
+def test_validation_and_evaluation_drop_nothing_and_count_them_as_wrong(case):
+    make, inputs, outputs, kept, left_out = case
+    good = ([inputs[i] for i in kept], [outputs[i] for i in kept])
+    bad = ([inputs[i] for i in left_out], [outputs[i] for i in left_out])
+    result = go(make(), *good, validation=list(zip(*bad, strict=True)), max_rounds=5)
+    assert result.best_validation["accuracy"] == 0.0
+    score = result.model.evaluate(*bad, executor="serial")
+    assert (score.n_examples, score.n_correct) == (len(left_out), 0)
+    assert score.loss > 0
