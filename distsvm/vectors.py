@@ -10,6 +10,7 @@ from scipy import sparse
 
 # From so many entries on compiled merging is faster, though it takes some Python to get there.
 LONG = 4096
+PIECE = 1 << 16  # of vectors that are worked on bit by bit, in the processor's cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +139,16 @@ def scale(v: Vector, factor: float) -> Vector:
     if isinstance(v, SparseVector):
         return SparseVector(v.index, factor * v.value, v.dim)
     return factor * v
+
+
+def mix(u: np.ndarray, v: np.ndarray, share: float) -> np.ndarray:
+    """(1 − share)·u + share·v, without another array of their length on the way."""
+    out = np.empty_like(u)
+    for start in range(0, u.size, PIECE):
+        piece = slice(start, start + PIECE)
+        np.multiply(u[piece], 1 - share, out=out[piece])
+        out[piece] += share * v[piece]
+    return out
 
 
 def dot(u: Vector, v: Vector) -> float:

@@ -56,10 +56,9 @@ class ExampleRisk:
         return self._answer("refresh", w, round_number, fraction)
 
     def gram_row(self, cut: Cut, cuts: Sequence[Cut]) -> np.ndarray:
-        a = to_dense(cut.a)  # a sparse product with a dense vector is much faster than with another
         if self.dim <= SHORT:
-            return _stacked(cuts) @ a
-        return products([other.a for other in cuts], a)
+            return _stacked(cuts) @ cut.a
+        return products([other.a for other in cuts], cut.a)
 
     def combine(self, vectors: Sequence[Vector], coefficients: np.ndarray) -> Vector:
         return _canonical(self._sum(vectors, coefficients))
