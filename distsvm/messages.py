@@ -142,6 +142,84 @@ class Sums:
         return self.__dict__ | {"a": a}
 
 
+@dataclass(frozen=True)
+class Ascent:
+    """What a block is to do in one round of the dual ascent.
+
+    Parameters
+    ----------
+    number : int
+        Of the round; the order of visits depends on it.
+    taken : float
+        The part of the last round's changes of α that was taken, in [0, 1].
+    sigma : float
+        σ′: how many times over the block counts its own change of w, since others change w too.
+    ask : str
+        Whom to ask the oracle about, before the passes: "all" (at w itself, which certifies),
+        "some", or "none".
+    share : float
+        For "some": this part of the examples, those with the largest shares of the gap.
+    n_passes : int
+        At most so many passes over the planes that are held.
+    least_rate : float
+        No further pass once one has gained less than this for a unit of work.
+    tol : float
+        Values of planes that differ by no more than this count as equal.
+    """
+
+    number: int
+    taken: float
+    sigma: float
+    ask: str
+    share: float
+    n_passes: int
+    least_rate: float
+    tol: float
+
+
+@dataclass(frozen=True, eq=False)
+class Ascended:
+    """What one block brings home from a round of the dual ascent.
+
+    Parameters
+    ----------
+    u, linear : Vector, float
+        The changes of Σ α·p and Σ α·q.
+    gain : float
+        Of the dual, if no other block had changed anything.
+    a, b : Vector or None, float
+        Σ α·p and Σ α·q before the changes, made anew; only where all were asked.
+    upper, exact :
+        Σ c_i·(upper bound of H_i(w)) where all were asked, and whether it is the exact maximum.
+    gap : float
+        The sum of the examples' shares of the gap, as last known.
+    n_calls, n_visits, n_planes, n_support, n_refused, n_bytes : int
+        Oracle calls and visits of this round; planes held, those with α > 0, planes ever refused
+        for want of memory, and the memory that they take.
+    work : float
+        Of this round.
+    lost : bool
+        Whether the block began anew: its worker was built again since the last round.
+    """
+
+    u: Vector
+    linear: float
+    gain: float
+    a: Vector | None
+    b: float
+    upper: float
+    exact: bool
+    gap: float
+    n_calls: int
+    n_visits: int
+    n_planes: int
+    n_support: int
+    n_refused: int
+    n_bytes: int
+    work: float
+    lost: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Facts:
     """What a shard, or all shards, say once their task is bound; facts add up.

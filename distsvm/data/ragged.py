@@ -66,29 +66,29 @@ class Ragged:
 class RaggedSlots:
     """Room for `size` rows of every example, all rows of one example of one length.
 
-    Slot number i·size + s is the s-th of example i.
+    Slot number i·size + s is the s-th of example i: `values` from first[i] + s·length on.
     """
 
     def __init__(self, lengths: np.ndarray, size: int, dtype: type | np.dtype) -> None:
         self._lengths, self._size = lengths, size
-        self._first = offsets(lengths * size)
-        self._values = np.zeros(int(self._first[-1]), dtype=dtype)
+        self.first = offsets(lengths * size)
+        self.values = np.zeros(int(self.first[-1]), dtype=dtype)
 
     @property
     def nbytes(self) -> int:
-        return self._values.nbytes
+        return self.values.nbytes
 
     def __getitem__(self, slots: np.ndarray) -> Ragged:
         place, lengths = self._place(slots)
-        return Ragged(self._values[place], offsets(lengths))
+        return Ragged(self.values[place], offsets(lengths))
 
     def __setitem__(self, slots: np.ndarray, rows: Ragged) -> None:
-        self._values[self._place(slots)[0]] = rows.values
+        self.values[self._place(slots)[0]] = rows.values
 
     def _place(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         example, slot = np.divmod(slots, self._size)
         lengths = self._lengths[example]
-        return spread(self._first[example] + slot * lengths, lengths), lengths
+        return spread(self.first[example] + slot * lengths, lengths), lengths
 
 
 def offsets(lengths: np.ndarray) -> np.ndarray:

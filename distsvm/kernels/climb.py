@@ -99,10 +99,18 @@ def climb(value, gram, alpha, total, sigma, max_steps, tol, step):
 
 
 @kernel
-def share_of_gap(value, alpha, total):
-    """total·max(0, largest value) − Σ α·value: what the example has to do with the gap."""
-    highest, sum_ = 0.0, 0.0
-    for k in range(value.size):
+def raise_dual(held, i, value, sigma, max_steps, tol, step):
+    """Visit example i, whose planes have these values: as climb(), and keep the books.
+
+    Its share of the gap is what it was before the steps, as far as its own planes show it.
+    """
+    m = value.size
+    highest, total = 0.0, 0.0
+    for k in range(m):
         highest = max(highest, value[k])
-        sum_ += alpha[k] * value[k]
-    return total * highest - sum_
+        total += held.alpha[i, k] * value[k]
+    held.gap[i] = held.total[i] * highest - total
+    gain = climb(value, held.gram[i], held.alpha[i], held.total[i], sigma, max_steps, tol, step)
+    for k in range(m):
+        held.idle[i, k] = 0 if held.alpha[i, k] > 0.0 else held.idle[i, k] + 1
+    return gain

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from distsvm.kernels.climb import climb, share_of_gap
+from distsvm.kernels.climb import raise_dual
 from distsvm.kernels.options import kernel
 
 
@@ -73,20 +73,20 @@ def token_score(s, t, label, V, Z, changed):
 
 
 @kernel
-def token_add(s, t, label, k, V, Z, changed, sig):
+def token_add(s, t, label, k, V, Z, changed):
     for e in range(s.entries[t], s.entries[t + 1]):
         row = s.columns[e]
         if not changed[row]:
             changed[row] = True
             Z[row] = V[row]
-        Z[row, label] += k * sig[row] * s.values[e]
+        Z[row, label] += k * s.values[e]
 
 
 @kernel
 def visit_paths(
-    rows, s, held, first, paths, slack, sigma, max_steps, tol, V, Z, changed, chain, sig, csig
+    rows, s, held, first, paths, slack, sigma, max_steps, tol, V, Z, changed, chain
 ):  # fmt: skip
-    """Climb over each of these examples in turn; returns the dual's gain and the work done.
+    """Climb over each of these examples in turn: the gain of the dual and of Σ α·q, and the work.
 
     The s-th plane of example i is the path from first[i] + s·T on, T its number of tokens.
     """
@@ -103,8 +103,7 @@ def visit_paths(
         m = held.count[i]
         begin, stop = s.starts[i], s.starts[i + 1]
         n = stop - begin
-        if m == 0 or n == 0:
-            held.gap[i] = 0.0
+        if m == 0:
             continue
         visit += 1
         y = s.truth[begin:stop]
@@ -124,12 +123,7 @@ def visit_paths(
             loss = held.loss[i, k]
             value[k] = loss * (1.0 - margin) if slack else loss - margin
             work += n
-        own = climb(
-            value[:m], held.gram[i], held.alpha[i], held.total[i], sigma, max_steps, tol, step[:m]
-        )
-        held.gap[i] = share_of_gap(value[:m], held.alpha[i], held.total[i])
-        for k in range(m):
-            held.idle[i, k] = 0 if held.alpha[i, k] > 0.0 else held.idle[i, k] + 1
+        own = raise_dual(held, i, value[:m], sigma, max_steps, tol, step[:m])
         if own == 0.0:
             continue
         gain += own
@@ -141,13 +135,13 @@ def visit_paths(
             c = sigma * step[k] * (held.loss[i, k] if slack else 1.0)
             balance += c
             path = paths[first[i] + k * n : first[i] + (k + 1) * n]
-            chain_add(path, -c * csig, chain)
+            chain_add(path, -c, chain)
             for t in range(n):
                 if path[t] != y[t]:
                     coefficient[t, y[t]] += c
                     coefficient[t, path[t]] -= c
         if balance != 0.0:
-            chain_add(y, balance * csig, chain)
+            chain_add(y, balance, chain)
         for k in range(m):
             if step[k] == 0.0:
                 continue
@@ -159,19 +153,19 @@ def visit_paths(
                     c = coefficient[t, label]
                     if c != 0.0:
                         coefficient[t, label] = 0.0
-                        token_add(s, begin + t, label, c, V, Z, changed, sig)
+                        token_add(s, begin + t, label, c, V, Z, changed)
                         work += s.entries[begin + t + 1] - s.entries[begin + t]
     return gain, linear, work
 
 
 @kernel
-def token_product(s, a, b, sig):
+def token_product(s, a, b):
     """⟨x_a, x_b⟩ of two tokens."""
     if a == b:
         total = 0.0
         for e in range(s.entries[a], s.entries[a + 1]):
             x = np.float64(s.values[e])
-            total += x * x * sig[s.columns[e]]
+            total += x * x
         return total
     total = 0.0
     e, f = s.entries[a], s.entries[b]
@@ -181,7 +175,7 @@ def token_product(s, a, b, sig):
         elif s.columns[e] > s.columns[f]:
             f += 1
         else:
-            total += sig[s.columns[e]] * np.float64(s.values[e]) * np.float64(s.values[f])
+            total += np.float64(s.values[e]) * np.float64(s.values[f])
             e += 1
             f += 1
     return total
@@ -219,7 +213,7 @@ def chain_entries(y, path, n_labels, second, code, sign):
 
 
 @kernel
-def gram_of_paths(rows, slots, s, held, first, paths, slack, n_labels, second, sig, csig):
+def gram_of_paths(rows, slots, s, held, first, paths, slack, n_labels, second):
     """Fill the rows and columns of the examples' Gram matrices that belong to these slots."""
     most = 0
     for i in rows:
@@ -239,7 +233,7 @@ def gram_of_paths(rows, slots, s, held, first, paths, slack, n_labels, second, s
             for a in range(n_code):
                 for b in range(n_other):
                     if code[a] == other_code[b]:
-                        total += csig * sign[a] * other_sign[b]
+                        total += sign[a] * other_sign[b]
             for t in range(n):
                 if path[t] == y[t]:
                     continue
@@ -252,27 +246,27 @@ def gram_of_paths(rows, slots, s, held, first, paths, slack, n_labels, second, s
                     times -= 1.0 if path[t] == y[u] else 0.0
                     times += 1.0 if path[t] == other[u] else 0.0
                     if times != 0.0:
-                        total += times * token_product(s, begin + t, begin + u, sig)
+                        total += times * token_product(s, begin + t, begin + u)
             if slack:
                 total *= held.loss[i, slot] * held.loss[i, k]
             held.gram[i, slot, k] = held.gram[i, k, slot] = total
 
 
 @kernel
-def overlay_products(values, columns, entries, tokens, V, Z, changed, out):
-    """out[j] = x_t @ (Z where it was changed, else V), t = tokens[j]."""
+def changed_products(values, columns, entries, tokens, V, Z, changed, share, out):
+    """out[j] = x_t @ (V + share·(Z − V)), t = tokens[j]."""
     r = V.shape[1]
     z = np.empty(r)
     for j in range(tokens.size):
         z[:] = 0.0
         for e in range(entries[tokens[j]], entries[tokens[j] + 1]):
             x, row = np.float64(values[e]), columns[e]
+            u = V[row]
             if changed[row]:
                 v = Z[row]
                 for c in range(r):
-                    z[c] += x * v[c]
+                    z[c] += x * (u[c] + share * (v[c] - u[c]))
             else:
-                u = V[row]
                 for c in range(r):
                     z[c] += x * u[c]
         for c in range(r):

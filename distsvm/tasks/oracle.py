@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from distsvm.errors import DataError
+from distsvm.errors import ConfigError, DataError
+from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
+from distsvm.tasks.climber import Climber
 from distsvm.tasks.totals import DenseTotal, Total
 
 
@@ -65,6 +67,18 @@ class Oracle(ABC):
     def total(self, dim: int) -> Total:
         """An empty sum of planes, of length dim; oracles that touch little of w give their own."""
         return DenseTotal(dim, self.accumulate)
+
+    def climber(self, w: np.ndarray, sigma: float) -> Climber:
+        """w as this shard sees it while it changes its own α by σ times their effect."""
+        raise ConfigError(f"the multi-plane solver does not know {type(self).__name__}")
+
+    def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
+        """⟨p, p'⟩ of these planes (rows and slots of `outputs`) and all of their examples'."""
+        raise ConfigError(f"the multi-plane solver does not know {type(self).__name__}")
+
+    def call_work(self) -> float:
+        """The work of asking about one example, in the unit of Climber's visits."""
+        raise ConfigError(f"the multi-plane solver does not know {type(self).__name__}")
 
     @abstractmethod
     def decode(self, view: Any, rows: np.ndarray) -> Any:

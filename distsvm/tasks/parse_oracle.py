@@ -14,9 +14,11 @@ from distsvm.data.ragged import Ragged, RaggedSlots, offsets
 from distsvm.data.shard import Shard
 from distsvm.data.trees import Tree
 from distsvm.errors import DataError
-from distsvm.kernels import cky, cky_rows, cky_words
+from distsvm.kernels import cky, cky_rows, cky_words, climb_trees
 from distsvm.kernels.cky_tables import Weights
+from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
+from distsvm.tasks.climber import Flat, SparseClimber, fill_sparse_gram
 from distsvm.tasks.oracle import Oracle, Separation
 from distsvm.tasks.parse_rows import (
     Sentence,
@@ -35,6 +37,8 @@ log = logging.getLogger(__name__)
 
 KINDS = {"zero-one": cky_rows.ZERO_ONE, "brackets": cky_rows.BRACKETS, "f1": cky_rows.F1}
 PIECE = 64
+CALL_WORK = 100.0
+"""Of a search over n words, by n³, in products of a climber."""
 NO_TAG = "X"
 """The tag in a fallback tree of a word that can have none."""
 
@@ -122,6 +126,26 @@ class ParseOracle(Oracle):
                 cky_words.add_tag_rules(
                     self.tables, *words, *_arrays(trees), frozen(c), self.tag_rule, out
                 )
+
+    def climber(self, w: np.ndarray, sigma: float) -> SparseClimber:
+        return SparseClimber(w, sigma, self._flat, self.view)
+
+    def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
+        fill_sparse_gram(held, outputs, rows, slots, self._flat, self.task.dim)
+
+    def call_work(self) -> float:
+        lengths = self.words.lengths.astype(np.float64)
+        return CALL_WORK * float((lengths**3).sum()) / max(1, self.n)
+
+    def _flat(self, planes: Planes) -> Flat:
+        factor = planes.loss if self.slack else np.ones(len(planes))
+        no_tags = frozen(np.zeros(0, np.int32))
+        return climb_trees.flat_trees(
+            *_arrays(self._truth(planes.row)), *_arrays(planes.output),
+            *_arrays(self.words[planes.row]), frozen(factor), self.tables,
+            *_arrays(self.grammar.chain_rules), self.grammar.step_rule,
+            no_tags if self.lexicon is None else self.tag_rule, self.task.dim,
+        )  # fmt: skip
 
     def decode(self, view: ParseView, rows: np.ndarray) -> TreeRows:
         output, found = self._search(view, rows, cky.PREDICT)

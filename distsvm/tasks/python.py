@@ -11,16 +11,22 @@ from typing import Any
 
 import numpy as np
 
+from distsvm.data.features import frozen
 from distsvm.data.shard import Shard
 from distsvm.errors import DistSVMError, TaskError, renamed
+from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
 from distsvm.tasks.base import Bounded, Task
+from distsvm.tasks.climber import SparseClimber, fill_sparse_gram
 from distsvm.tasks.oracle import Oracle, Separation
 from distsvm.tasks.outputs import canonical, digest, to_json
 from distsvm.vectors import SparseVector, dot, scale, subtract
 
 # An answer may be worse than the truth's plane by this much of the terms it is a difference of.
 ROUNDING = 1e-9
+CALL_WORK = 1e6
+"""Of a call of the user's own search, in products of compiled code: a millisecond, say."""
+EMPTY = SparseVector(np.zeros(0, np.int64), np.zeros(0), 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +101,15 @@ class PythonOracle(Oracle):
         if len(planes):
             index, value, starts = self._flat(planes)
             np.add.at(out, index, value * np.repeat(weights, np.diff(starts)))
+
+    def climber(self, w: np.ndarray, sigma: float) -> SparseClimber:
+        return SparseClimber(w, sigma, self._flat, frozen)
+
+    def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
+        fill_sparse_gram(held, outputs, rows, slots, self._flat, self.task.dim)
+
+    def call_work(self) -> float:
+        return CALL_WORK
 
     def decode(self, view: Any, rows: np.ndarray) -> list[Any]:
         return [self._guard(row, self.task.decode, view, self.inputs[row]) for row in rows.tolist()]
@@ -196,10 +211,9 @@ class PythonOracle(Oracle):
             raise TaskError(f"loss(y, y) is {loss}, expected 0")
 
     def _flat(self, planes: Planes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        parts = [plane.p for plane in planes.output]
-        starts = np.zeros(len(parts) + 1, dtype=np.int64)
-        np.cumsum([part.index.size for part in parts], out=starts[1:])
-        index = np.concatenate([part.index for part in parts])
+        parts = [EMPTY, *(plane.p for plane in planes.output)]
+        starts = np.cumsum([part.index.size for part in parts], dtype=np.int64)
+        index = np.concatenate([part.index for part in parts]).astype(np.int64, copy=False)
         value = np.concatenate([part.value for part in parts])
         return index, value, starts
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,26 +16,32 @@ from distsvm.data.ragged import Ragged, RaggedSlots, offsets, spread
 from distsvm.data.shard import Shard
 from distsvm.errors import DataError
 from distsvm.kernels import rows as row_kernels
-from distsvm.kernels import viterbi, viterbi_counts, viterbi_many, viterbi_planes, viterbi_tokens
+from distsvm.kernels import (
+    climb_paths,
+    viterbi,
+    viterbi_counts,
+    viterbi_many,
+    viterbi_planes,
+    viterbi_tokens,
+)
+from distsvm.kernels.climb import Held
+from distsvm.kernels.climb_paths import Chain
 from distsvm.messages import Planes
 from distsvm.tasks.oracle import Oracle, Separation
+from distsvm.tasks.sequence_climber import SequenceClimber
 from distsvm.tasks.sequence_packing import broken_rules, packed, tokens_of, truth_of
 from distsvm.tasks.sequence_totals import SequenceTotal
+from distsvm.tasks.sequence_view import View, chain_view
 from distsvm.vectors import add_into
 
 if TYPE_CHECKING:
     from distsvm.tasks.sequence import SequenceTask
 
 PIECE_BYTES = 4 << 20
+CALL_WORK = 0.15
+"""A product of the search, many side by side, in terms of one of a climber's, from all over w."""
 COUNT_BYTES = 1 << 30
 """What the search by the number of wrong tags may take for one sequence."""
-
-
-class View(NamedTuple):
-    """w as the kernels take it: V is a view of it, the chain (kernels/viterbi.py) small."""
-
-    V: np.ndarray
-    chain: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class SequenceOracle(Oracle):
@@ -74,24 +81,22 @@ class SequenceOracle(Oracle):
     # --- scores ----------------------------------------------------------------------------
 
     def view(self, w: np.ndarray) -> View:
-        parts, n = self.task.parts(w), self.n_labels
-        pairs, first, last = self.forbidden
-        start = np.where(first, -np.inf, parts.start)
-        end = np.where(last, -np.inf, parts.end)
-        steps = np.where(pairs, -np.inf, parts.transitions)
-        if self.task.order == 1:
-            table = opening = frozen(steps[None])
-        else:
-            table = frozen(steps[:, None, :] + parts.triples.transpose(1, 0, 2))
-            opening = frozen(np.broadcast_to((steps + parts.pairs)[:, None, :], (n, n, n)))
-        return View(frozen(parts.emissions), (table, opening, frozen(start), frozen(end)))
+        emissions = frozen(self.task.parts(w).emissions)
+        return View(emissions, chain_view(self.chain_parts(w[emissions.size :]), self.forbidden))
+
+    def chain_parts(self, chain: np.ndarray) -> Chain:
+        """The parts of w behind the emissions, or of anything like it, as views."""
+        return Chain(*replace(self.task, n_features=0).parts(chain)[1:])
 
     def emissions(self, view: View, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Scores of all tags of these sequences' tokens, (n_tokens, L), and where each starts."""
         lengths = self.lengths[rows]
         which = frozen(spread(self.starts[rows], lengths))
         out = np.empty((which.size, self.n_labels))
-        row_kernels.sparse_products(*self._sparse(), which, view.V, self.no_bias, out)
+        if view.change is None:
+            row_kernels.sparse_products(*self._sparse(), which, view.V, self.no_bias, out)
+        else:
+            climb_paths.changed_products(*self._sparse(), which, view.V, *view.change, out)
         return frozen(out), frozen(offsets(lengths))
 
     def separate(self, view: View, rows: np.ndarray) -> Separation:
@@ -142,6 +147,25 @@ class SequenceOracle(Oracle):
         total = self.total(out.size)
         total.add(planes, weights)
         add_into(out, 1.0, total.vector())
+
+    def climber(self, w: np.ndarray, sigma: float) -> SequenceClimber:
+        return SequenceClimber(self, w, sigma)
+
+    def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
+        climb_paths.gram_of_paths(
+            frozen(rows), frozen(slots), self.sentences, held, frozen(outputs.first),
+            outputs.values, self.slack, self.n_labels, self.task.order == 2,
+        )  # fmt: skip
+
+    def call_work(self) -> float:
+        n_tokens, n_entries = float(self.starts[-1]), float(self.tokens.starts[-1])
+        steps = self.n_labels ** (self.task.order + 1)
+        return CALL_WORK * (n_entries * self.n_labels + n_tokens * steps) / max(1, self.n)
+
+    @property
+    def sentences(self) -> climb_paths.Sentences:
+        """The shard as the climbing kernels take it."""
+        return climb_paths.Sentences(*self._sparse(), self.starts, self._all_truth().values)
 
     def total(self, dim: int) -> SequenceTotal:
         truth = self._all_truth().values

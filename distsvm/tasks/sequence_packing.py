@@ -56,8 +56,8 @@ def tokens_of(x: SequenceRows, task: SequenceTask, shard: Shard) -> tuple[Sparse
         kept = np.concatenate([[0], np.cumsum(known)])
         values, columns, entries = values[known], columns[known], kept[entries]
     columns = columns.astype(np.int32)
-    if task.hash_bits is not None and x.names is not None:
-        values, columns, entries = _added_up(values, columns, entries, task.n_features)
+    hashed = task.hash_bits is not None and x.names is not None
+    values, columns, entries = _in_order(values, columns, entries, task.n_features, hashed)
     tokens = SparseRows(frozen(values), frozen(columns), frozen(entries), task.n_features)
     return tokens, frozen(starts)
 
@@ -124,11 +124,15 @@ def _check_finite(
         )
 
 
-def _added_up(
-    values: np.ndarray, columns: np.ndarray, entries: np.ndarray, n_columns: int
+def _in_order(
+    values: np.ndarray, columns: np.ndarray, entries: np.ndarray, n_columns: int, hashed: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows in which names that were hashed to one column are one entry."""
+    """Rows with increasing columns; where names were hashed, those of one column are one entry."""
     shape = (entries.size - 1, n_columns)
-    matrix = sparse.csr_matrix((values.astype(np.float64), columns, entries), shape=shape)
-    matrix.sum_duplicates()
+    values = values.astype(np.float64) if hashed else np.array(values)
+    matrix = sparse.csr_matrix((values, np.array(columns), np.array(entries)), shape=shape)
+    if hashed:
+        matrix.sum_duplicates()
+    else:
+        matrix.sort_indices()
     return matrix.data, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int64)

@@ -13,10 +13,11 @@ import numpy as np
 
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import CheckpointError, DataError
-from distsvm.messages import Facts, Planes, Score, Summary, Sums
+from distsvm.messages import Ascended, Ascent, Facts, Planes, Score, Summary, Sums
 from distsvm.storage import read_arrays, write_arrays
 from distsvm.tasks.base import Task
 from distsvm.tasks.oracle import Oracle, Separation
+from distsvm.workers.ascent import BlockAscent
 from distsvm.workers.cache import PlaneCache
 
 
@@ -56,6 +57,7 @@ class ShardWorker:
         self._round: int | None = None
         self._answers: list[Separation] = []
         self._turn = 0
+        self.ascent: BlockAscent | None = None
 
     def bind(
         self, task: Task, rescaling: str, cache_size: int, fingerprint: bool, first: int
@@ -140,6 +142,19 @@ class ShardWorker:
         for start in range(0, rows.size, self.oracle.piece):
             yield rows[start : start + self.oracle.piece]
 
+    # --- dual ascent -----------------------------------------------------------------------
+
+    def hold(self, C_share: float, memory_mb: float) -> None:
+        """Begin the dual ascent, with all α at the truths; `C_share` is C / Σc of all examples."""
+        self.ascent = BlockAscent(
+            self.oracle, self.weight, C_share, self._dim, int(self.oracle.numbers[0]), memory_mb
+        )
+
+    def ascend(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> Ascended:
+        """One round of the dual ascent; see BlockAscent.round."""
+        assert self.ascent is not None, "hold() comes first"
+        return self.ascent.round(w, point, todo)
+
     # --- predictions -----------------------------------------------------------------------
 
     def predict(self, w: np.ndarray) -> Any:
@@ -171,7 +186,8 @@ class ShardWorker:
 
     def save_planes(self, path: str) -> str:
         """Write the cache to a file, and return its digest."""
-        return write_arrays(Path(path), {"turn": np.array(self._turn), **self.cache.state()})
+        own = self.cache.state() if self.ascent is None else self.ascent.state()
+        return write_arrays(Path(path), {"turn": np.array(self._turn), **own})
 
     def load_planes(self, path: str, digest: str) -> bool:
         """Take up the cache that `save_planes` wrote; False where the file is gone."""
@@ -180,7 +196,7 @@ class ShardWorker:
         state = read_arrays(Path(path), CheckpointError, digest)
         try:
             self._turn = int(state.pop("turn"))
-            self.cache.restore(state)
+            (self.cache if self.ascent is None else self.ascent).restore(state)
         except (KeyError, IndexError, ValueError) as error:
             raise CheckpointError(f"{path} does not fit this shard: {error}") from error
         return True

@@ -1,0 +1,41 @@
+"""The dual over planes where they live: one block a shard, asked together at one w."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from distsvm.executors.base import Executor
+from distsvm.messages import Ascended, Ascent
+
+
+class BlockRisk:
+    """Rounds of the dual ascent of all blocks.
+
+    Parameters
+    ----------
+    executor : Executor
+        Hosts a bound ShardWorker for each of the shards.
+    shards : sequence of int
+        Each is a block.
+    total_weight : float
+        Σ c_i of all examples.
+    """
+
+    def __init__(
+        self, executor: Executor, shards: Sequence[int], dim: int, n_examples: int,
+        total_weight: float,
+    ) -> None:  # fmt: skip
+        self.executor, self.shards = executor, shards
+        self.dim, self.n_examples, self.total_weight = dim, n_examples, total_weight
+        self.n_blocks = len(shards)
+
+    def hold(self, C: float, memory_mb: float) -> None:
+        """Begin with all α at the truths; a worker that has to be built again begins so too."""
+        own_mb = memory_mb / self.n_blocks
+        self.executor.prepare("hold", C / self.total_weight, own_mb, shards=self.shards)
+
+    def ascend(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> list[Ascended]:
+        """One round of every block, in the order of the blocks."""
+        return self.executor.run("ascend", w, point, todo, shards=self.shards)

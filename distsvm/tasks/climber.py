@@ -1,0 +1,125 @@
+"""Climbers: w as one block of examples sees it while it changes its own α."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from distsvm.data.features import frozen
+from distsvm.kernels import climb_sparse
+from distsvm.kernels.climb import Held
+from distsvm.messages import Planes
+from distsvm.vectors import Vector, compact
+
+MAX_STEPS = 50
+"""Steps within one visit: an example's few planes are nearly solved by then."""
+
+
+class Visits(NamedTuple):
+    """What visits have brought: the dual as far as the block's own changes go, and Σ α·q.
+
+    `work` counts the products and sums that were made, in the unit of Oracle.call_work.
+    """
+
+    gain: float = 0.0
+    linear: float = 0.0
+    work: float = 0.0
+
+    def plus(self, other: Visits) -> Visits:
+        return Visits(*(a + b for a, b in zip(self, other, strict=True)))
+
+
+class Climber(ABC):
+    """w + σ·u, with u = Σ (change of α)·p of the visits so far.
+
+    σ is 1 where nobody else changes w meanwhile, and up to the number of blocks where others do.
+    """
+
+    @abstractmethod
+    def visit(self, held: Held, outputs: Any, rows: np.ndarray, tol: float) -> Visits:
+        """Raise the dual over the planes of each of these examples in turn; α in `held` changes.
+
+        Parameters
+        ----------
+        outputs : the slots that the oracle made, with the planes' outputs
+        tol : float
+            Values that differ by no more than this count as equal.
+        """
+
+    @abstractmethod
+    def view(self) -> Any:
+        """w + u, in the form that the oracle takes it."""
+
+    @abstractmethod
+    def change(self) -> Vector:
+        """u."""
+
+
+Flat: TypeAlias = "tuple[np.ndarray, np.ndarray, np.ndarray]"
+"""Vectors p as index and value of all entries, and where each vector's entries start."""
+
+
+class SparseClimber(Climber):
+    """Over planes that `flat` writes out; for every task with a w short enough to be copied.
+
+    Parameters
+    ----------
+    flat : function of Planes to Flat
+    view : function of w to the oracle's view of it
+    """
+
+    def __init__(
+        self,
+        w: np.ndarray,
+        sigma: float,
+        flat: Callable[[Planes], Flat],
+        view: Callable[[np.ndarray], Any],
+    ) -> None:
+        self._w, self._sigma, self._z = w, sigma, np.array(w)
+        self._flat, self._view = flat, view
+
+    def visit(self, held: Held, outputs: Any, rows: np.ndarray, tol: float) -> Visits:
+        index, value, starts = self._flat(held_planes(held, outputs, rows)[0])
+        return Visits(*climb_sparse.visit_sparse(
+            frozen(rows), frozen(first_planes(held, rows)), frozen(index), frozen(value),
+            frozen(starts), held, self._sigma, MAX_STEPS, tol, self._z,
+        ))  # fmt: skip
+
+    def view(self) -> Any:
+        return self._view(self._w + (self._z - self._w) / self._sigma)
+
+    def change(self) -> Vector:
+        return compact((self._z - self._w) / self._sigma)
+
+
+def fill_sparse_gram(
+    held: Held,
+    outputs: Any,
+    rows: np.ndarray,
+    slots: np.ndarray,
+    flat: Callable[[Planes], Flat],
+    dim: int,
+) -> None:
+    """Oracle.fill_gram, for planes that `flat` writes out."""
+    index, value, starts = flat(held_planes(held, outputs, rows)[0])
+    climb_sparse.gram_of_sparse(
+        frozen(rows), frozen(slots), frozen(first_planes(held, rows)), frozen(index),
+        frozen(value), frozen(starts), held, dim,
+    )  # fmt: skip
+
+
+def first_planes(held: Held, rows: np.ndarray) -> np.ndarray:
+    """The number of each row's first plane, where the planes of these rows follow one another."""
+    return np.cumsum(held.count[rows], dtype=np.int64) - held.count[rows]
+
+
+def held_planes(held: Held, outputs: Any, rows: np.ndarray) -> tuple[Planes, np.ndarray]:
+    """All planes of these examples, in their order, and the slot of each."""
+    count = held.count[rows]
+    slot = np.arange(count.sum()) - np.repeat(first_planes(held, rows), count)
+    row = np.repeat(rows, count)
+    planes = Planes(row, outputs[row * held.loss.shape[1] + slot], held.loss[row, slot])
+    return planes, slot

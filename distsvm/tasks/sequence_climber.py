@@ -1,0 +1,61 @@
+"""The climber of sequences: w is long, and a block changes few of its features."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from distsvm.data.features import frozen
+from distsvm.data.ragged import RaggedSlots
+from distsvm.kernels import climb_paths
+from distsvm.kernels.climb import Held
+from distsvm.tasks.climber import MAX_STEPS, Climber, Visits
+from distsvm.tasks.sequence_view import View, chain_view
+from distsvm.vectors import SparseVector, Vector, compact, index_type
+
+if TYPE_CHECKING:
+    from distsvm.tasks.sequence_oracle import SequenceOracle
+
+
+class SequenceClimber(Climber):
+    """Keeps the changed features' weights beside w, and a copy of the chain's, which are few."""
+
+    def __init__(self, oracle: SequenceOracle, w: np.ndarray, sigma: float) -> None:
+        self._oracle, self._sigma = oracle, sigma
+        task = oracle.task
+        parts = task.parts(w)
+        self._V = frozen(parts.emissions)
+        # What is never written to takes no memory.
+        self._Z = np.empty(self._V.shape)
+        self._changed = np.zeros(task.n_features, dtype=bool)
+        self._chain_w = w[self._V.size :]
+        self._chain = np.array(self._chain_w)
+
+    def visit(self, held: Held, outputs: RaggedSlots, rows: np.ndarray, tol: float) -> Visits:
+        oracle = self._oracle
+        return Visits(*climb_paths.visit_paths(
+            frozen(rows), oracle.sentences, held, frozen(outputs.first), outputs.values,
+            oracle.slack, self._sigma, MAX_STEPS, tol, self._V, self._Z, self._changed,
+            oracle.chain_parts(self._chain),
+        ))  # fmt: skip
+
+    def view(self) -> View:
+        share = 1.0 / self._sigma
+        chain = self._chain_w + share * (self._chain - self._chain_w)
+        tables = chain_view(self._oracle.chain_parts(chain), self._oracle.forbidden)
+        return View(self._V, tables, (self._Z, self._changed, share))
+
+    def change(self) -> Vector:
+        n_labels, dim = self._V.shape[1], self._oracle.task.dim
+        rows = np.flatnonzero(self._changed)
+        emissions = (self._Z[rows] - self._V[rows]) / self._sigma
+        chain = (self._chain - self._chain_w) / self._sigma
+        filled = np.flatnonzero(emissions)
+        index = rows[filled // n_labels] * n_labels + filled % n_labels
+        last = np.flatnonzero(chain)
+        return compact(SparseVector(
+            np.concatenate([index, self._V.size + last]).astype(index_type(dim)),
+            np.concatenate([emissions.ravel()[filled], chain[last]]),
+            dim,
+        ))  # fmt: skip

@@ -1,0 +1,159 @@
+"""One block of the dual ascent: its planes, their α, and rounds that raise the dual."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from distsvm.messages import Ascended, Ascent
+from distsvm.tasks.climber import Climber, Visits
+from distsvm.tasks.oracle import Oracle
+from distsvm.vectors import Vector
+from distsvm.workers.stock import PlaneStock
+
+MEGABYTE = 2**20
+# Examples that are asked about before the steps that their answers call for. Fewer would find
+# better planes, and cost more Python.
+PIECE = 32
+# A further pass visits only examples whose gap was above this part of the mean.
+WORTH = 0.1
+
+
+class BlockAscent:
+    """The dual over all planes that a shard holds, α_i on a simplex of size c_i·C / Σc.
+
+    Parameters
+    ----------
+    weight : float64 array of shape (n,)
+        c_i.
+    C_share : float
+        C / Σc of all examples.
+    dim : int
+    first : int
+        The number of the shard's first example: no two shards visit in the same order.
+    memory_mb : float
+        Limit of the memory for planes.
+    """
+
+    def __init__(
+        self, oracle: Oracle, weight: np.ndarray, C_share: float, dim: int, first: int,
+        memory_mb: float,
+    ) -> None:  # fmt: skip
+        self.oracle, self.weight, self.dim, self.first = oracle, weight, dim, first
+        self.stock = PlaneStock(oracle, C_share * weight, memory_mb * MEGABYTE)
+        self.number = 0
+        self.share = np.full(oracle.n, np.inf)  # of the gap, when the oracle was last asked
+        self._before = np.array(self.stock.held.alpha)
+
+    def round(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> Ascended:
+        """Ask, visit, and tell what has changed; how much of it holds, the next round tells.
+
+        Parameters
+        ----------
+        w : Σ α·p of all blocks
+        point : where to ask about all, if not at w
+        """
+        lost = todo.number > 1 and self.number == 0
+        self._settle(todo.taken)
+        self.number = todo.number
+        a, b = self._sum() if todo.ask == "all" else (None, 0.0)
+        if todo.ask != "none":
+            self.stock.drop_idle()
+        self._before = np.array(self.stock.held.alpha)
+        climber = self.oracle.climber(w, todo.sigma)
+        upper, exact, n_calls, n_visits, total = 0.0, True, 0, 0, Visits()
+        if todo.ask == "all":
+            upper, exact = self._ask_all(w if point is None else point)
+            n_calls = self.oracle.n
+        elif todo.ask == "some":
+            n_calls, total = self._ask_some(climber, todo)
+            n_visits = n_calls
+        work = n_calls * self.oracle.call_work()
+        for number, rows in enumerate(self._passes(todo)):
+            found = climber.visit(self.stock.held, self.stock.outputs, rows, todo.tol)
+            total, n_visits = total.plus(found), n_visits + rows.size
+            if todo.ask == "all" and number == 0:
+                self.share[:] = self.stock.held.gap
+            if found.gain <= todo.least_rate * found.work:
+                break
+        stock = self.stock
+        return Ascended(
+            u=climber.change(), linear=total.linear, gain=total.gain, a=a, b=b, upper=upper,
+            exact=exact, gap=float(self.share.sum()), n_calls=n_calls, n_visits=n_visits,
+            n_planes=stock.n_planes, n_support=stock.n_support, n_refused=stock.n_refused,
+            n_bytes=stock.n_bytes, work=work + total.work, lost=lost,
+        )  # fmt: skip
+
+    def _settle(self, taken: float) -> None:
+        """Go back to the part of the last round's changes that was taken."""
+        if taken < 1:
+            alpha, before = self.stock.held.alpha, self._before
+            known = alpha[:, : before.shape[1]]  # the stock may have grown since
+            known[:] = before + taken * (known - before)
+            alpha[:, before.shape[1] :] *= taken
+
+    def _sum(self) -> tuple[Vector, float]:
+        """Σ α·p and Σ α·q, made anew."""
+        planes, alpha = self.stock.support()
+        total = self.oracle.total(self.dim)
+        total.add(planes, alpha)
+        return total.vector(), float(alpha @ planes.loss)
+
+    def _ask_all(self, point: np.ndarray) -> tuple[float, bool]:
+        """The oracle on every example at one point: Σ c_i·H_i there, and whether it is exact."""
+        view, upper, exact = self.oracle.view(point), 0.0, True
+        for rows in _pieces(np.arange(self.oracle.n), self.oracle.piece):
+            answer = self.oracle.separate(view, rows)
+            self.stock.insert(answer.planes)
+            upper += float(self.weight[rows] @ answer.upper)
+            exact &= answer.exact
+        return upper, exact
+
+    def _ask_some(self, climber: Climber, todo: Ascent) -> tuple[int, Visits]:
+        """The oracle on those with the largest shares of the gap, each few followed by steps."""
+        n = min(self.oracle.n, int(np.ceil(todo.share * self.oracle.n)))
+        chosen = np.argsort(-self.share, kind="stable")[:n]
+        total, held = Visits(), self.stock.held
+        for rows in _pieces(np.random.default_rng(self._seed(0)).permutation(chosen), PIECE):
+            self.stock.insert(self.oracle.separate(climber.view(), rows).planes)
+            held = self.stock.held
+            total = total.plus(climber.visit(held, self.stock.outputs, rows, todo.tol))
+            self.share[rows] = held.gap[rows]
+        return n, total
+
+    def _passes(self, todo: Ascent) -> Iterator[np.ndarray]:
+        """The examples of each pass, in an order of its own: all, then those worth another."""
+        for number in range(todo.n_passes):
+            held = self.stock.held
+            rows = np.flatnonzero(held.count)
+            if number and rows.size:
+                rows = rows[held.gap[rows] > WORTH * held.gap[rows].mean()]
+            if not rows.size:
+                return
+            yield np.random.default_rng(self._seed(1 + number)).permutation(rows)
+
+    def _seed(self, part: int) -> list[int]:
+        return [self.first, self.number, part]
+
+    # --- checkpoints -----------------------------------------------------------------------
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that a later run needs to go on with the same bits."""
+        held, before = self.stock.held, self._before
+        alpha = np.zeros_like(held.alpha)
+        alpha[:, : before.shape[1]] = before
+        return self.stock.state() | {
+            "number": np.array(self.number), "share": self.share, "before": alpha,
+        }  # fmt: skip
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take up the state that `state` gave."""
+        self.number = int(state.pop("number"))
+        self.share, self._before = state.pop("share"), state.pop("before")
+        self.stock.restore(state)
+
+
+def _pieces(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    for start in range(0, rows.size, size):
+        yield rows[start : start + size]

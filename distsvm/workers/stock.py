@@ -1,0 +1,176 @@
+"""The planes that a shard holds for the dual ascent: outputs, losses, α and Gram matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from distsvm.kernels.climb import Held
+from distsvm.messages import Planes
+from distsvm.tasks.climber import held_planes
+from distsvm.tasks.oracle import Oracle
+
+FIRST_SIZE = 6
+GROWTH = 1.5
+IDLE_VISITS = 12
+
+
+class PlaneStock:
+    """Planes of each example with their α; those with α > 0 are never given up.
+
+    A full example first gives up the plane that has had no α for the longest. If all have some, the
+    stock grows for every example, as long as `n_bytes` stays within the limit; else the new plane
+    is refused, and `n_refused` says how often.
+
+    Parameters
+    ----------
+    total : float64 array of shape (n,)
+        Σ α of each example, the truth's included: c_i·C / Σc.
+    max_bytes : float
+    """
+
+    def __init__(self, oracle: Oracle, total: np.ndarray, max_bytes: float) -> None:
+        self.oracle, self.total, self.max_bytes = oracle, total, max_bytes
+        self.n_refused = 0
+        self._make(FIRST_SIZE)
+
+    def _make(self, size: int) -> None:
+        n = self.oracle.n
+        self.size = size
+        self.held = Held(
+            count=np.zeros(n, np.int32), loss=np.zeros((n, size)), alpha=np.zeros((n, size)),
+            gram=np.zeros((n, size, size)), idle=np.zeros((n, size), np.int16), total=self.total,
+            gap=np.zeros(n),
+        )  # fmt: skip
+        self.key = np.zeros((n, size), np.int64)
+        self.outputs = self.oracle.slots(size)
+
+    # --- what it holds ---------------------------------------------------------------------
+
+    @property
+    def n_bytes(self) -> int:
+        arrays = (*self.held, self.key)
+        return sum(array.nbytes for array in arrays) + getattr(self.outputs, "nbytes", 0)
+
+    @property
+    def n_planes(self) -> int:
+        return int(self.held.count.sum())
+
+    @property
+    def n_support(self) -> int:
+        """Planes with α > 0."""
+        return int(np.count_nonzero(self.held.alpha))
+
+    def support(self) -> tuple[Planes, np.ndarray]:
+        """The planes with α > 0, and their α."""
+        row, slot = np.nonzero(self.held.alpha)
+        planes = Planes(row, self.outputs[row * self.size + slot], self.held.loss[row, slot])
+        return planes, self.held.alpha[row, slot]
+
+    # --- what comes and goes ---------------------------------------------------------------
+
+    def insert(self, planes: Planes) -> None:
+        """Take in planes that the oracle found, at most one an example; the truth's are passed."""
+        planes = planes.take(np.flatnonzero(planes.loss > 0))
+        if not len(planes):
+            return
+        key = self.oracle.keys(planes.output)
+        known = (self.key[planes.row] == key[:, None]) & self._filled(planes.row)
+        old = np.flatnonzero(known.any(axis=1))
+        self.held.idle[planes.row[old], known[old].argmax(axis=1)] = 0
+        new = np.flatnonzero(~known.any(axis=1))
+        planes, key = planes.take(new), key[new]
+        slot = self._free_slots(planes.row)
+        if (slot < 0).any() and self._grow():
+            slot = self._free_slots(planes.row)
+        self.n_refused += int(np.count_nonzero(slot < 0))
+        kept = np.flatnonzero(slot >= 0)
+        self._put(planes.take(kept), key[kept], slot[kept])
+
+    def _free_slots(self, rows: np.ndarray) -> np.ndarray:
+        """A slot for a plane of each of these examples; −1 where all have α."""
+        held = self.held
+        slot = held.count[rows].astype(np.int64)
+        full = np.flatnonzero(slot == self.size)
+        idle = np.where(held.alpha[rows[full]] > 0, -1, held.idle[rows[full]])
+        slot[full] = np.where(idle.max(axis=1, initial=-1) < 0, -1, idle.argmax(axis=1))
+        return slot
+
+    def _put(self, planes: Planes, key: np.ndarray, slot: np.ndarray) -> None:
+        held, row = self.held, planes.row
+        held.count[row] = np.maximum(held.count[row], slot + 1)
+        self.key[row, slot], held.loss[row, slot] = key, planes.loss
+        held.alpha[row, slot], held.idle[row, slot] = 0.0, 0
+        self.outputs[row * self.size + slot] = planes.output
+        self.oracle.fill_gram(held, self.outputs, row, slot)
+
+    def _grow(self) -> bool:
+        """Make room for more planes of every example, unless that would take too much memory."""
+        size = int(np.ceil(GROWTH * self.size))
+        # The Gram matrices, which grow with the square, are most of it.
+        if self.n_bytes * GROWTH**2 > self.max_bytes:
+            return False
+        old, key, before = self.held, self.key, self.size
+        planes, slot = self._all()
+        self._make(size)
+        held = self.held
+        held.count[:], held.gap[:] = old.count, old.gap
+        for mine, theirs in zip((held.loss, held.alpha, held.idle, self.key),
+                                (old.loss, old.alpha, old.idle, key), strict=True):  # fmt: skip
+            mine[:, :before] = theirs
+        held.gram[:, :before, :before] = old.gram
+        self.outputs[planes.row * size + slot] = planes.output
+        return True
+
+    def drop_idle(self) -> None:
+        """Forget planes that have had no α for many visits."""
+        held = self.held
+        idle = (held.alpha == 0) & (held.idle >= IDLE_VISITS) & self._filled(slice(None))
+        rows = np.flatnonzero(idle.any(axis=1))
+        if not rows.size:
+            return
+        kept = self._filled(rows) & ~idle[rows]
+        order = np.argsort(~kept, axis=1, kind="stable")  # the kept ones first, in their order
+        for array in (held.loss, held.alpha, held.idle, self.key):
+            array[rows] = np.take_along_axis(array[rows], order, axis=1)
+        gram = np.take_along_axis(held.gram[rows], order[:, :, None], axis=1)
+        held.gram[rows] = np.take_along_axis(gram, order[:, None, :], axis=2)
+        held.count[rows] = kept.sum(axis=1)
+        row = np.repeat(rows, held.count[rows])
+        moved, slot = np.nonzero(self._filled(rows))
+        source = order[moved, slot]
+        self.outputs[row * self.size + slot] = self.outputs[row * self.size + source]
+
+    def _all(self) -> tuple[Planes, np.ndarray]:
+        return held_planes(self.held, self.outputs, np.arange(self.oracle.n))
+
+    def _filled(self, rows: np.ndarray | slice) -> np.ndarray:
+        return np.arange(self.size) < self.held.count[rows][:, None]
+
+    # --- checkpoints -----------------------------------------------------------------------
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that a later run needs to go on with the same bits."""
+        planes, slot = self._all()
+        row, held = planes.row, self.held
+        return self.oracle.pack(planes) | {
+            "slot": slot, "alpha": held.alpha[row, slot], "idle": held.idle[row, slot],
+            "gap": held.gap, "size": np.array(self.size), "refused": np.array(self.n_refused),
+            "gram": held.gram[self._filled_pairs()],
+        }  # fmt: skip
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take up the state that `state` gave."""
+        planes, slot = self.oracle.unpack(state), state["slot"]
+        self._make(int(state["size"]))
+        held, row = self.held, planes.row
+        np.maximum.at(held.count, row, slot + 1)
+        held.loss[row, slot], held.alpha[row, slot] = planes.loss, state["alpha"]
+        held.idle[row, slot], held.gap[:] = state["idle"], state["gap"]
+        self.key[row, slot] = self.oracle.keys(planes.output)
+        self.outputs[row * self.size + slot] = planes.output
+        held.gram[self._filled_pairs()] = state["gram"]  # made anew it might differ in a last bit
+        self.n_refused = int(state["refused"])
+
+    def _filled_pairs(self) -> np.ndarray:
+        filled = self._filled(slice(None))
+        return filled[:, :, None] & filled[:, None, :]
