@@ -97,7 +97,7 @@ class ParseTask(Task):
         uses: defaultdict[str, float] = defaultdict(float)
         for i in range(shard.n):
             try:
-                sentence = as_sentence(shard.x[i], self.words)  # type: ignore[index]
+                sentence = as_sentence(shard.x[i], self.words)
                 longest = max(longest, len(sentence))
                 if shard.y is not None and self.rules is None:
                     self._count(uses, sentence, shard.y[i], float(weight[i]))
