@@ -284,6 +284,9 @@ def _tables(
     bottoms = [bottom for bottom, _ in pairs]
     short = left < n
     label, following = _labels(n_tags, chains)
+    symbols = Ragged.of([list(chain) for chain in chains], np.int32)
+    bottom = np.array([chain[-1] for chain in chains], np.int32)
+    by_bottom = np.argsort(bottom, kind="stable")
     joined = left[short].astype(np.int64) * n + right[short]
     return Tables(
         n_tags=n_tags,
@@ -297,8 +300,12 @@ def _tables(
         reach_starts=frozen(np.searchsorted(bottoms, np.arange(n + 1))),
         reach_top=frozen(np.array([top for _, top in pairs], np.int32)),
         chain_top=frozen(np.array([chain[0] for chain in chains], np.int32)),
-        chain_bottom=frozen(np.array([chain[-1] for chain in chains], np.int32)),
+        chain_bottom=frozen(bottom),
         chain_pair=frozen(np.array([pair_number[c[-1], c[0]] for c in chains], np.int32)),
+        chain_starts=frozen(symbols.starts),
+        chain_symbols=frozen(symbols.values),
+        bottom_starts=frozen(np.searchsorted(bottom[by_bottom], np.arange(n + 1))),
+        bottom_chains=frozen(by_bottom.astype(np.int32)),
         chain_label=frozen(label),
         chain_next=frozen(following),
         follow=frozen(_follow(n_tags, n, left, right, len(prefixes), rules)),

@@ -27,9 +27,10 @@ class TreeParser(CompiledEstimator):
 
     Parameters
     ----------
-    loss : "f1", "brackets" or "zero-one"
+    loss : "f1", "brackets", "zero-one" or "f1-brackets"
         Δ(y, ŷ): 1 − F1 over spans of the binary form, the number of labelled brackets that are in
-        one of the trees only, or [y ≠ ŷ]; see distsvm.tasks.parse.ParseTask.
+        one of the trees only, [y ≠ ŷ], or 1 − F1 over the original brackets, which sentences of at
+        most 10 words can be trained on; see distsvm.tasks.parse.ParseTask.
     loss_scale : float > 0, default 1
         Multiplies every loss.
     max_chain : int ≥ 1, default 4

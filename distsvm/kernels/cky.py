@@ -27,10 +27,6 @@ PREDICT = 0
 MARGIN = 1
 SLACK = 2
 
-FINE = 0
-TOO_MANY_SLOTS = 1
-TOO_MANY_ITEMS = 2
-
 SLOT_NUMBERS = 3  # per slot: n_active, item_start, item_stop
 
 
@@ -63,7 +59,7 @@ def search(
 
     Returns
     -------
-    code, i : FINE, or what is too much for sentence i
+    The first sentence that takes more memory than the limits allow, −1 if none does.
 
     Notes
     -----
@@ -91,11 +87,11 @@ def search(
             n_own = count_slots(n_words, labels, True, firsts)
             n_slots = max(n_slots, n_own)
             if n_own > max_slots:
-                return TOO_MANY_SLOTS, i
+                return i
     elif n_slots > max_slots:
         for i in range(m):
             if word_starts[i + 1] - word_starts[i] == longest:
-                return TOO_MANY_SLOTS, i
+                return i
     n_symbols = tables.n_tags + tables.n_phrases
     chart = make_chart(n_slots, n_cells, n_symbols, tables.n_phrases)
     items = make_items(2 * tables.row_starts.size)
@@ -126,7 +122,7 @@ def search(
             tables, weights, sentence, labels, costs, stratified, chart, items, max_items
         )
         if n_items < 0:
-            return TOO_MANY_ITEMS, i
+            return i
         matched = 0
         root = cell_of(0, n_words)
         if stratified:
@@ -148,7 +144,7 @@ def search(
                 extract(
                     tables, weights, chart, items, n_words, 0, labels, costs, False, change, row
                 )
-    return FINE, -1
+    return -1
 
 
 @kernel

@@ -153,7 +153,7 @@ def fill(tables, weights, words, labels, costs, stratified, chart, items, max_it
                             chart.bottom[slot, symbol - tables.n_tags] = score
                             continue
                         # A prefix must go on, and the next word must be one that it can go on with.
-                        if j == n_words or not _may_follow(tables, symbol - n_symbols, words[j]):
+                        if j == n_words or not may_follow(tables, symbol - n_symbols, words[j]):
                             continue
                         hit = symbol == gold_prefix
                         score += costs.prefix_hit if hit else costs.prefix_miss
@@ -178,7 +178,7 @@ def fill(tables, weights, words, labels, costs, stratified, chart, items, max_it
 
 
 @kernel
-def _may_follow(tables, prefix, word):
+def may_follow(tables, prefix, word):
     """Whether some tag of the word may come right after the prefix."""
     for e in range(tables.word_starts[word], tables.word_starts[word + 1]):
         if tables.follow[prefix, tables.word_tags[e]]:

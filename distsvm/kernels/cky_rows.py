@@ -21,6 +21,7 @@ NO_TREE = -3
 ZERO_ONE = 0
 BRACKETS = 1
 F1 = 2
+F1_BRACKETS = 3
 
 
 @kernel

@@ -21,6 +21,10 @@ class Tables(NamedTuple):
     reach_starts : int64 (T + P + 1,), where the (bottom, top) pairs of each bottom begin
     reach_top : int32 (n_pairs,)
     chain_top, chain_bottom, chain_pair : int32 (n_chains,)
+    chain_starts : int64 (n_chains + 1,), where the symbols of each chain begin
+    chain_symbols : int32, from the top to the bottom
+    bottom_starts : int64 (T + P + 1,), where the chains of each bottom begin
+    bottom_chains : int32 (n_chains,)
     chain_label : int32 (n_chains,), the chain itself or, above a tag, the lowest chain with the
         same phrases above some tag: a bracket's label does not say the tag
     chain_next : int32 (n_chains,), the next chain of the same label, −1 if there is none
@@ -43,6 +47,10 @@ class Tables(NamedTuple):
     chain_top: np.ndarray
     chain_bottom: np.ndarray
     chain_pair: np.ndarray
+    chain_starts: np.ndarray
+    chain_symbols: np.ndarray
+    bottom_starts: np.ndarray
+    bottom_chains: np.ndarray
     chain_label: np.ndarray
     chain_next: np.ndarray
     follow: np.ndarray

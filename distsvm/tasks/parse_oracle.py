@@ -14,7 +14,7 @@ from distsvm.data.ragged import Ragged, RaggedSlots, offsets
 from distsvm.data.shard import Shard
 from distsvm.data.trees import Tree
 from distsvm.errors import DataError
-from distsvm.kernels import cky, cky_rows, cky_words, climb_trees
+from distsvm.kernels import cky, cky_brackets, cky_rows, cky_words, climb_trees
 from distsvm.kernels.cky_tables import Weights
 from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
@@ -35,7 +35,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-KINDS = {"zero-one": cky_rows.ZERO_ONE, "brackets": cky_rows.BRACKETS, "f1": cky_rows.F1}
+KINDS = {
+    "zero-one": cky_rows.ZERO_ONE,
+    "brackets": cky_rows.BRACKETS,
+    "f1": cky_rows.F1,
+    "f1-brackets": cky_rows.F1_BRACKETS,
+}
+MAX_WORDS = 10
+"""The longest sentence that f1-brackets is trained on."""
 PIECE = 64
 CALL_WORK = 100.0
 """Of a search over n words, by n³, in products of a climber."""
@@ -159,9 +166,11 @@ class ParseOracle(Oracle):
 
     def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
         loss = np.empty(rows.size)
-        cky_rows.losses(
-            self.kind, self.scale, self.tables, *_arrays(self._truth(rows)), *_arrays(outputs), loss
-        )
+        trees = (*_arrays(self._truth(rows)), *_arrays(outputs))
+        if self.kind == cky_rows.F1_BRACKETS:
+            cky_brackets.losses(self.scale, self.tables, *trees, loss)
+        else:
+            cky_rows.losses(self.kind, self.scale, self.tables, *trees, loss)
         return loss
 
     def correct(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
@@ -224,6 +233,7 @@ class ParseOracle(Oracle):
 
     def size(self, weights: np.ndarray) -> tuple[float, float | None]:
         truth = self._all_truth()
+        self._check_lengths(np.arange(self.n))
         norms = np.empty(self.n)
         rules = (*_arrays(self.grammar.chain_rules), self.grammar.step_rule)
         cky_rows.square_norms(*_arrays(truth), *rules, self.task.dim, norms)
@@ -240,6 +250,15 @@ class ParseOracle(Oracle):
 
     # --- within ----------------------------------------------------------------------------
 
+    def _check_lengths(self, rows: np.ndarray) -> None:
+        long = rows[self.words.lengths[rows] > MAX_WORDS]
+        if self.kind == cky_rows.F1_BRACKETS and long.size:
+            raise DataError(
+                f"example {self.numbers[long[0]]}: a sentence of {self.words.lengths[long[0]]} "
+                f"words; f1-brackets is a reference for at most {MAX_WORDS}: leave out longer ones "
+                "(max_length) or take f1"
+            )
+
     def _search(self, view: ParseView, rows: np.ndarray, mode: int) -> tuple[TreeRows, np.ndarray]:
         words = self.words[rows]
         if mode == cky.PREDICT:
@@ -248,12 +267,24 @@ class ParseOracle(Oracle):
             truth = self._truth(rows)
         starts = offsets(self._row_lengths(rows))
         out, found = np.empty(starts[-1], np.int32), np.empty(rows.size, dtype=bool)
-        code, place = cky.search(
+        given = (
             self.tables, view.weights, *_arrays(words), *_arrays(truth),
-            frozen(view.true_scores[rows]), self.kind, self.scale, mode, self.max_slots,
-            self.max_items, out, frozen(starts), found,
+            frozen(view.true_scores[rows]),
         )  # fmt: skip
-        if code != cky.FINE:
+        if self.kind == cky_rows.F1_BRACKETS and mode != cky.PREDICT:
+            self._check_lengths(rows)
+            limit = self.task.memory_mb * 2**20
+            max_keys, max_items = limit / cky_brackets.KEY_BYTES, limit / cky_brackets.ITEM_BYTES
+            place = cky_brackets.search(
+                *given, self.scale, self.slack, int(max_keys / 2), int(max_items / 2), out,
+                frozen(starts), found,
+            )  # fmt: skip
+        else:
+            place = cky.search(
+                *given, self.kind, self.scale, mode, self.max_slots, self.max_items, out,
+                frozen(starts), found,
+            )  # fmt: skip
+        if place >= 0:
             n_words = int(words.lengths[place])
             raise DataError(
                 f"example {self.numbers[rows[place]]}: a sentence of {n_words:,} words takes more "

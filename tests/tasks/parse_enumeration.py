@@ -1,5 +1,6 @@
 """All trees of a small grammar by recursion, losses from their definitions, and what must hold."""
 
+from collections import Counter
 from functools import cache
 from itertools import pairwise
 
@@ -8,6 +9,16 @@ import numpy as np
 from distsvm.data.grammar import constituents
 from distsvm.data.trees import TOP, Tree
 from distsvm.vectors import to_dense
+
+CASES = [
+    ("zero-one", "margin"),
+    ("zero-one", "slack"),
+    ("brackets", "margin"),
+    ("f1", "margin"),
+    ("f1", "slack"),
+    ("f1-brackets", "margin"),
+    ("f1-brackets", "slack"),
+]
 
 
 def read_rule(rule):
@@ -107,6 +118,10 @@ def labelled_spans(tree, n_words):
 def loss(kind, y, y_hat, n_words):
     if y == y_hat:
         return 0.0
+    if kind == "f1-brackets":
+        one, two = (Counter(b for b in tree.spans() if b[0] != TOP) for tree in (y, y_hat))
+        n = one.total() + two.total()
+        return 1.0 - 2.0 * (one & two).total() / n if n else 0.0
     if kind == "zero-one":
         return 1.0
     (binary, brackets), (binary_hat, brackets_hat) = (

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from parse_enumeration import all_trees, check_best, check_most_violated, score, weights
+from parse_enumeration import CASES, all_trees, check_best, check_most_violated, score, weights
 
 from distsvm.data.grammar import Grammar
 from distsvm.data.shard import Shard
@@ -18,14 +18,6 @@ from distsvm.tasks.parse import ParseTask
 from distsvm.tasks.parse_rows import TreeRows
 from distsvm.testing import check_task
 from distsvm.vectors import to_dense
-
-CASES = [
-    ("zero-one", "margin"),
-    ("zero-one", "slack"),
-    ("brackets", "margin"),
-    ("f1", "margin"),
-    ("f1", "slack"),
-]
 
 
 @lru_cache(maxsize=400)
@@ -58,7 +50,7 @@ def problem(seed):
 KINDS = st.sampled_from(["ties", "normal", "holes"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(st.integers(0, 10**6), KINDS)
 def test_best_tree_equals_enumeration(seed, kind):
     rules, chains, max_chain, sentence, trees = problem(seed)
@@ -68,7 +60,7 @@ def test_best_tree_equals_enumeration(seed, kind):
     check_best(task, weights(seed, task.dim, kind), x, trees)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(st.integers(0, 10**6), KINDS, st.sampled_from(CASES))
 def test_most_violated_tree_equals_enumeration(seed, kind, case):
     losses, rescaling = case
@@ -79,7 +71,7 @@ def test_most_violated_tree_equals_enumeration(seed, kind, case):
     check_most_violated(task, w, trees[0].sentence(), trees, rescaling, seed)
 
 
-@pytest.mark.parametrize("losses", ["zero-one", "brackets", "f1"])
+@pytest.mark.parametrize("losses", ["zero-one", "brackets", "f1", "f1-brackets"])
 def test_parse_task_passes_check_task(losses):
     done = 0
     for seed in range(40):
@@ -156,7 +148,7 @@ def test_sentences_outside_the_grammar_get_flat_trees_and_a_warning(caplog):
     assert "1 of 1 sentences are outside the grammar" in caplog.text
 
 
-@pytest.mark.parametrize("losses", ["zero-one", "brackets", "f1"])
+@pytest.mark.parametrize("losses", ["zero-one", "brackets", "f1", "f1-brackets"])
 def test_true_trees_outside_the_grammar_are_evaluated_but_not_trained_on(losses):
     task, _ = prepared(small_treebank(), losses=losses)
     strange = Tree.parse("(S (XP (D the) (N dog)) (VP (V sees) (NP (D a) (N cat))))")
@@ -167,7 +159,10 @@ def test_true_trees_outside_the_grammar_are_evaluated_but_not_trained_on(losses)
     oracle = task.oracle(shard, "margin")
     rows = np.arange(3)
     outputs = oracle.decode(oracle.view(task.likelihood_weights()), rows)
-    expected = {"zero-one": [1, 1, 1], "brackets": [2, 1, 3], "f1": [1 / 4, 1, 3 / 4]}[losses]
+    expected = {
+        "zero-one": [1, 1, 1], "brackets": [2, 1, 3], "f1": [1 / 4, 1, 3 / 4],
+        "f1-brackets": [1 / 4, 1, 3 / 5],
+    }[losses]  # fmt: skip
     np.testing.assert_allclose(oracle.losses(rows, outputs), expected)
     assert not oracle.correct(rows, outputs).any()
     with pytest.raises(DataError, match="example 7: the tree has the rule S -> XP VP, which the"):
@@ -239,6 +234,30 @@ def test_a_sentence_that_takes_too_much_memory_is_refused_by_name(losses):
     for search in (oracle.decode, oracle.separate):
         with pytest.raises(DataError, match="example 3: a sentence of 2,000 words takes more"):
             search(view, np.zeros(1, np.int64))
+
+
+@pytest.mark.parametrize("rescaling", ["margin", "slack"])
+def test_f1_brackets_refuses_long_sentences_by_name_in_training_only(rescaling):
+    trees = [Tree("S", tuple(Tree("N", word="w") for _ in range(n))) for n in (10, 11)]
+    task, _ = prepared(trees, losses="f1-brackets")
+    oracle = task.oracle(Shard([t.sentence() for t in trees], trees, None, first=5), rescaling)
+    view = oracle.view(np.zeros(task.dim))
+    message = "example 6: a sentence of 11 words; f1-brackets is a reference for at most 10"
+    with pytest.raises(DataError, match=message):
+        oracle.size(np.ones(2))
+    with pytest.raises(DataError, match=message):
+        oracle.separate(view, np.arange(2))
+    outputs = oracle.decode(view, np.arange(2))
+    assert oracle.public(outputs) == trees
+    assert not oracle.losses(np.arange(2), outputs).any()
+
+
+def test_f1_brackets_that_take_too_much_memory_are_refused_by_name():
+    trees = small_treebank()
+    task, shard = prepared(trees, losses="f1-brackets", memory_mb=0.05)
+    oracle = task.oracle(shard, "margin")
+    with pytest.raises(DataError, match="example 0: a sentence of 5 words takes more memory"):
+        oracle.separate(oracle.view(np.zeros(task.dim)), np.arange(4))
 
 
 def test_deep_trees_need_no_recursion():

@@ -1,11 +1,15 @@
 """Training on trees: the same bits everywhere, checkpoints, saved models, and better parses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from distsvm import Callback, load_model, train
 from distsvm.data.readers.treebank import TreebankData
 from distsvm.data.synthetic_trees import make_treebank, write_treebank
+from distsvm.data.tree_scores import score_trees
+from distsvm.model import Model
 from distsvm.tasks.parse import ParseTask
 
 TREES = make_treebank(160, seed=0)
@@ -65,6 +69,26 @@ def test_a_saved_model_parses_alike(tmp_path, references):
     outputs = make_treebank(20, seed=5)
     one, two = (m.evaluate(inputs, outputs) for m in (again, model))
     assert (one.loss, one.n_correct) == (two.loss, two.n_correct)
+
+
+def test_f1_and_its_reference_over_original_brackets_learn_about_the_same():
+    trees = [t for t in make_treebank(300, max_length=10, seed=4) if len(t.leaves()) > 7][:100]
+    inputs = [tree.sentence() for tree in trees]
+    losses, f1 = {}, {}
+    for name in ("f1", "f1-brackets"):
+        result = train(ParseTask(name), inputs, trees, **CONFIG | {"executor": "serial"})
+        assert result.stop_reason == "eps"
+        reference = replace(result.model.task, losses="f1-brackets")
+        own = {name: result.model.w, "counted": reference.likelihood_weights()}
+        for key, w in own.items():
+            model = Model(reference, w)
+            losses[key] = model.evaluate(inputs, trees, executor="serial").mean_loss
+            found = model.predict(inputs, executor="serial")
+            f1[key] = score_trees(trees, found, deleted_tags=()).f1
+    assert losses["f1-brackets"] <= result.primal / result.C  # the risk bounds the loss
+    assert losses["f1-brackets"] < losses["counted"]
+    assert abs(losses["f1-brackets"] - losses["f1"]) < 0.02
+    assert abs(f1["f1-brackets"] - f1["f1"]) < 0.02
 
 
 def test_files_and_memory_give_the_same_model(tmp_path):

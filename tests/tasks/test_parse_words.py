@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from parse_enumeration import all_trees, check_best, check_most_violated, score, weights
+from parse_enumeration import CASES, all_trees, check_best, check_most_violated, score, weights
 
 from distsvm import load_model, train
 from distsvm.data.lexicon import ANY, Lexicon, learn_tag_rules, uses_of_words, word_classes
@@ -19,13 +19,6 @@ from distsvm.tasks.parse import ParseTask
 from distsvm.testing import check_task
 from distsvm.vectors import to_dense
 
-CASES = [
-    ("zero-one", "margin"),
-    ("zero-one", "slack"),
-    ("brackets", "margin"),
-    ("f1", "margin"),
-    ("f1", "slack"),
-]
 KINDS = st.sampled_from(["ties", "normal", "holes"])
 
 
@@ -62,7 +55,7 @@ def test_best_tree_equals_enumeration(seed, kind):
     check_best(task, weights(seed, task.dim, kind), x, trees)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(st.integers(0, 10**6), KINDS, st.sampled_from(CASES))
 def test_most_violated_tree_equals_enumeration(seed, kind, case):
     losses, rescaling = case
@@ -72,7 +65,7 @@ def test_most_violated_tree_equals_enumeration(seed, kind, case):
     check_most_violated(task, weights(seed, task.dim, kind), x, trees, rescaling, seed)
 
 
-@pytest.mark.parametrize("losses", ["zero-one", "brackets", "f1"])
+@pytest.mark.parametrize("losses", ["zero-one", "brackets", "f1", "f1-brackets"])
 def test_words_pass_check_task(losses):
     done = 0
     for seed in range(40):

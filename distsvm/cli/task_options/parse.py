@@ -13,7 +13,8 @@ TITLE = "trees"
 FORMATS = ("treebank",)
 LOSSES = (
     "f1 (default), 1 − F1 over the spans of binary trees; brackets, how many labelled ones are in "
-    "one of the trees only; or zero-one"
+    "one of the trees only; zero-one; or f1-brackets, 1 − F1 over the original brackets, for "
+    "sentences of at most 10 words"
 )
 FLAGS = {
     "max_chain": "--max-chain",

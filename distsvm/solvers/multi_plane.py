@@ -1,0 +1,291 @@
+"""Multi-plane dual ascent: the dual over all planes that the workers hold, block by block."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from distsvm.cuts.bounds import Bounds
+from distsvm.messages import Ascended, Ascent
+from distsvm.risks.blocks import BlockRisk
+from distsvm.solvers.base import PhaseClock, Round
+from distsvm.vectors import add_into, dot, mix
+
+# Of so many rounds that ask the oracle, one asks about all examples, and certifies.
+FULL_EVERY = 4
+# Passes over the held planes within one round.
+N_PASSES = 2
+# Values of planes count as equal when they differ by less than this part of eps.
+TOL_SHARE = 0.1
+# How fast the averaged w follows w.
+AVERAGING = 0.3
+# σ′ grows by this factor after changes that had to be scaled down, and shrinks by the other after
+# changes that could have gone further than ROOM times as far.
+GROW, SHRINK, ROOM = 1.25, 0.9, 1.3
+# So many fresh rounds in a row that move neither bound mean that rounding allows no more.
+STALLED_ROUNDS = 5
+
+
+@dataclass
+class MultiPlaneState:
+    """w = Σ α·p and linear = Σ α·q of the workers' α, and the bounds they have led to.
+
+    Parameters
+    ----------
+    square : float
+        ‖w‖².
+    taken : float
+        The part of the workers' last changes that w has taken over.
+    average : array or None
+        w averaged over the last rounds, as a place to ask about all examples.
+    ask_average : bool
+        Whether the next question about all is put there.
+    gained, worked : float
+        Dual and work since the last round with oracle calls began.
+    rate : float
+        The dual gained for a unit of work in the last round.
+    n_asked : int
+        Rounds with oracle calls so far.
+    gap : float
+        The examples' shares of the gap, as last known.
+    """
+
+    bounds: Bounds
+    w: np.ndarray
+    sigma: float
+    start: np.ndarray | None = None
+    linear: float = 0.0
+    square: float = 0.0
+    taken: float = 1.0
+    average: np.ndarray | None = None
+    ask_average: bool = True
+    gained: float = 0.0
+    worked: float = 0.0
+    rate: float = 0.0
+    n_asked: int = 0
+    gap: float = math.inf
+    number: int = 0
+    n_stalled: int = 0
+    n_calls: int = 0
+    n_visits: int = 0
+    n_planes: int = 0
+    n_support: int = 0
+    plane_bytes: int = 0
+    clock: PhaseClock = field(default_factory=PhaseClock)
+
+    @property
+    def stalled(self) -> bool:
+        return self.n_stalled >= STALLED_ROUNDS
+
+    @property
+    def n_bytes(self) -> int:
+        return self.w.nbytes if self.average is None else self.w.nbytes + self.average.nbytes
+
+    @property
+    def dual(self) -> float:
+        return self.linear - 0.5 * self.square
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        bounds, none = self.bounds, np.zeros(0)
+        return {
+            "w": self.w,
+            "best_w": none if bounds.w is None else bounds.w,
+            "average": none if self.average is None else self.average,
+            "start": none if self.start is None else self.start,
+            "bounds": np.array([bounds.primal, bounds.dual, bounds.exact]),
+            "numbers": np.array([getattr(self, name) for name in _NUMBERS]),
+            "reals": np.array([getattr(self, name) for name in _REALS]),
+        }
+
+
+_NUMBERS = (
+    "number", "n_stalled", "n_asked", "n_calls", "n_visits", "n_planes", "n_support",
+    "plane_bytes", "ask_average",
+)  # fmt: skip
+_REALS = ("sigma", "linear", "square", "taken", "gained", "worked", "rate", "gap")
+
+
+@dataclass(frozen=True)
+class MultiPlane:
+    """Block steps over held planes, and the oracle asked where the gap is.
+
+    Parameters
+    ----------
+    C, eps : float
+    share : float in (0, 1]
+        The part of the examples that a round asks the oracle about, when it does not ask about all.
+    memory_mb : float
+        Limit of the memory for planes, of all workers together.
+    max_rounds : int or None
+        The last round allowed asks about all, so that it certifies.
+    """
+
+    C: float
+    eps: float
+    share: float = 0.3
+    memory_mb: float = 4096.0
+    max_rounds: int | None = None
+    name: str = "multi-plane"
+
+    def begin(self, risk: BlockRisk, start: np.ndarray | None) -> MultiPlaneState:
+        risk.hold(self.C, self.memory_mb)
+        sigma = max(1.0, 0.5 * risk.n_blocks)
+        # α = 0 is feasible, with w = 0 and D = 0.
+        return MultiPlaneState(Bounds(dual=0.0), np.zeros(risk.dim), sigma, start)
+
+    def rounds(self, risk: BlockRisk, state: MultiPlaneState) -> Iterator[Round]:
+        while True:
+            state.number += 1
+            before = state.bounds.primal, state.bounds.dual
+            ask = self._whom_to_ask(state)
+            point = self._point(state) if ask == "all" else None
+            with state.clock.phase("cache" if ask == "none" else "oracle"):
+                answers = risk.ascend(state.w, point, self._todo(state, ask))
+            primal = None
+            with state.clock.phase("cuts"):
+                if ask == "all":
+                    primal = self._certify(risk, state, point, answers, before)
+                self._take(state, answers, ask)
+            yield self._record(state, ask, primal)
+
+    # --- the steps of a round --------------------------------------------------------------
+
+    def _whom_to_ask(self, state: MultiPlaneState) -> str:
+        """The oracle while it brings the dual more for its work than the held planes do."""
+        if state.number in (1, self.max_rounds):
+            return "all"
+        if state.worked > 0 and state.rate * state.worked >= state.gained:
+            return "none"
+        due = state.n_asked % FULL_EVERY == 0 or self.share >= 1
+        return "all" if due or state.gap <= self.C * self.eps else "some"
+
+    def _point(self, state: MultiPlaneState) -> np.ndarray | None:
+        """Where to ask about all: None for w itself."""
+        if state.number == 1:
+            return state.start
+        return state.average if state.ask_average else None
+
+    def _todo(self, state: MultiPlaneState, ask: str) -> Ascent:
+        average = state.gained / state.worked if ask == "none" else 0.0
+        return Ascent(
+            number=state.number, taken=state.taken, sigma=state.sigma, ask=ask, share=self.share,
+            n_passes=N_PASSES, least_rate=average, tol=TOL_SHARE * self.eps,
+        )  # fmt: skip
+
+    def _certify(
+        self,
+        risk: BlockRisk,
+        state: MultiPlaneState,
+        point: np.ndarray | None,
+        answers: Sequence[Ascended],
+        before: tuple[float, float],
+    ) -> float:
+        """P where all were asked; and w and D anew from the α that the round began with."""
+        asked = np.array(state.w) if point is None else np.array(point)
+        state.w = np.zeros(risk.dim)
+        for answer in answers:
+            assert answer.a is not None
+            add_into(state.w, 1.0, answer.a)
+        state.square = dot(state.w, state.w)
+        state.linear = sum(answer.b for answer in answers)
+        state.bounds.add_dual(state.dual)
+        mean = sum(answer.upper for answer in answers) / risk.total_weight
+        primal = 0.5 * dot(asked, asked) + self.C * mean
+        state.bounds.add_primal(primal, asked, all(answer.exact for answer in answers))
+        if state.bounds.primal == before[0]:
+            state.ask_average = not state.ask_average
+        same = (state.bounds.primal, state.bounds.dual) == before
+        state.n_stalled = state.n_stalled + 1 if same else 0
+        return primal
+
+    def _take(self, state: MultiPlaneState, answers: Sequence[Ascended], ask: str) -> None:
+        """Add the blocks' changes to w, all by the one factor that is best for the dual."""
+        w, before, old_square = state.w, state.dual, state.square
+        changes, linear = [answer.u for answer in answers], sum(a.linear for a in answers)
+        along = sum(dot(u, w) for u in changes)
+        for u in changes:
+            state.square += 2 * dot(u, w) + dot(u, u)
+            add_into(w, 1.0, u)
+        apart = state.square - old_square - 2 * along  # ‖Σ u‖²
+        best = (linear - along) / apart if apart > 0 else 1.0
+        state.taken = min(1.0, max(0.0, best))
+        if state.taken < 1:
+            for u in changes:
+                add_into(w, state.taken - 1.0, u)
+            state.square = old_square + state.taken * (2 * along + state.taken * apart)
+        state.linear += state.taken * linear
+        self._adapt(state, best, len(answers))
+        self._count(state, answers, ask, gain=state.dual - before)
+
+    def _adapt(self, state: MultiPlaneState, best: float, n_blocks: int) -> None:
+        """Let σ′ follow how far the blocks could have gone together."""
+        if best < 1:
+            state.sigma = min(float(n_blocks), GROW * state.sigma)
+        elif best > ROOM:
+            state.sigma = max(1.0, SHRINK * state.sigma)
+
+    def _count(
+        self, state: MultiPlaneState, answers: Sequence[Ascended], ask: str, gain: float
+    ) -> None:
+        work = sum(answer.work for answer in answers)
+        if ask != "none":
+            state.n_asked += 1
+            state.gained = state.worked = 0.0
+            if state.average is None:
+                state.average = np.array(state.w)
+            else:
+                state.average = mix(state.average, state.w, AVERAGING)
+        state.gained += gain
+        state.worked += work
+        state.rate = gain / work if work > 0 else 0.0
+        state.gap = sum(answer.gap for answer in answers)
+        state.n_calls += sum(answer.n_calls for answer in answers)
+        state.n_visits += sum(answer.n_visits for answer in answers)
+        state.n_planes = sum(answer.n_planes for answer in answers)
+        state.n_support = sum(answer.n_support for answer in answers)
+        state.plane_bytes = sum(answer.n_bytes for answer in answers)
+
+    def _record(self, state: MultiPlaneState, ask: str, primal: float | None) -> Round:
+        bounds = state.bounds
+        return Round(
+            number=state.number,
+            kind={"all": "fresh", "some": "refreshed", "none": "cached"}[ask],
+            primal=primal,
+            best_primal=bounds.primal,
+            dual=bounds.dual,
+            gap=bounds.gap,
+            risk=None,
+            violation=state.gap / self.C,
+            slack=0.0,
+            w_norm=math.sqrt(max(0.0, state.square)),
+            n_cuts=0,
+            n_support_cuts=0,
+            n_oracle_calls=state.n_calls,
+            n_cache_hits=state.n_visits,
+            n_planes=state.n_planes,
+            qp_iterations=0,
+            qp_gap=0.0,
+            seconds=dict(state.clock.seconds),
+        )
+
+    # --- theory and checkpoints ------------------------------------------------------------
+
+    def bound_on_rounds(self, radius: float | None, largest_loss: float) -> int | None:
+        return None
+
+    def restore(self, risk: BlockRisk, arrays: dict[str, np.ndarray]) -> MultiPlaneState:
+        state = self.begin(risk, arrays["start"] if arrays["start"].size else None)
+        bounds = arrays["bounds"]
+        best_w = arrays["best_w"] if arrays["best_w"].size else None
+        state.bounds = Bounds(float(bounds[0]), float(bounds[1]), best_w, bool(bounds[2]))
+        state.w = np.array(arrays["w"])
+        state.average = arrays["average"] if arrays["average"].size else None
+        for name, value in zip(_NUMBERS, arrays["numbers"].tolist(), strict=True):
+            setattr(state, name, value)
+        for name, value in zip(_REALS, arrays["reals"].tolist(), strict=True):
+            setattr(state, name, value)
+        state.ask_average = bool(state.ask_average)
+        return state
