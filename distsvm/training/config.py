@@ -34,7 +34,7 @@ class TrainConfig:
         allowed asks the oracle, so that it certifies: with a cache, a run that is resumed after
         it has other bits than one with a larger limit (and the same certified optimum).
     rescaling : "margin" or "slack"
-    solver : "auto" or "one-slack"
+    solver : "auto", "one-slack" or "multi-plane"
     cache_size : int ≥ 0 or "auto"
         Planes kept for each example. "auto": 10, or 0 where a task's oracle enumerates outputs as
         cheaply as cached planes could be scored (classes).
@@ -42,8 +42,14 @@ class TrainConfig:
         When the caches fail, the part of the examples to ask the oracle about at a time.
     stabilise : float in (0, 1], default 0.3
         µ: ask the oracle at (1 − µ)·w_best + µ·w_model. 1 is the paper's method.
-    n_blocks : int ≥ 1, default 1
-        Slack variables: one for each so many blocks of shards.
+    n_blocks : int ≥ 1, optional
+        One-slack: slack variables, one for each of so many blocks of shards; default 1.
+        Multi-plane: blocks that raise the dual side by side, each a shard; default 8.
+    ask_share : float in (0, 1], default 0.3
+        Multi-plane: the part of the examples, those with the largest shares of the gap, to ask
+        the oracle about in most rounds that ask it.
+    plane_memory_mb : float > 0, default 4096
+        Multi-plane: limit of the memory for planes, of all workers together.
     qp : "native", "cvxpy", "cvxpy:SOLVER" or "line-search"
     idle_solves : int ≥ 1, default 50
         Drop a cut with α = 0 in so many solves.
@@ -81,7 +87,9 @@ class TrainConfig:
     cache_size: int | str = "auto"
     refresh_fraction: float = 1.0
     stabilise: float = 0.3
-    n_blocks: int = 1
+    n_blocks: int | None = None
+    ask_share: float = 0.3
+    plane_memory_mb: float = 4096.0
     qp: str = "native"
     idle_solves: int = 50
     max_cuts: int | None = None
@@ -107,7 +115,7 @@ class TrainConfig:
     def __post_init__(self) -> None:
         if self.C is not None and self.C_per_example is not None:
             raise ConfigError("C and C_per_example are both given; give one of them")
-        for name in ("C", "C_per_example", "max_seconds", "checkpoint_seconds"):
+        for name in ("C", "C_per_example", "max_seconds", "checkpoint_seconds", "plane_memory_mb"):
             self._check(name, float, lambda v: v > 0, "a number > 0")
         for name in ("eps", "rel_gap"):
             self._check(name, float, lambda v: v >= 0, "a number ≥ 0")
@@ -116,7 +124,7 @@ class TrainConfig:
             "checkpoint_rounds", "keep_checkpoints",
         ):  # fmt: skip
             self._check(name, int, lambda v: v >= 1, "a whole number ≥ 1")
-        for name in ("refresh_fraction", "stabilise"):
+        for name in ("refresh_fraction", "stabilise", "ask_share"):
             self._check(name, float, lambda v: 0 < v <= 1, "a number in (0, 1]")
         if self.cache_size != "auto":
             self._check("cache_size", int, lambda v: v >= 0, "a whole number ≥ 0, or 'auto'")
@@ -131,7 +139,7 @@ class TrainConfig:
                 object.__setattr__(self, "run_dir", os.fspath(self.run_dir))
             except TypeError as error:
                 raise ConfigError(f"run_dir={self.run_dir!r}: expected a path") from error
-        lowest = 2 * self.n_blocks + 1
+        lowest = 2 * (self.n_blocks or 1) + 1
         self._check("max_cuts", int, lambda v: v >= lowest, f"a whole number ≥ {lowest}")
         self._choose("rescaling", ("margin", "slack"))
         self._choose("solver", ("auto", *SOLVERS))

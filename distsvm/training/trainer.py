@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,7 @@ from distsvm.executors import make_executor
 from distsvm.executors.base import Executor
 from distsvm.messages import Facts, Score
 from distsvm.model import Model, load_model
-from distsvm.risks.example import ExampleRisk
-from distsvm.solvers import make_solver
-from distsvm.solvers.base import Round, Solver, State
+from distsvm.solvers.base import Round, State
 from distsvm.tasks.base import Task
 from distsvm.tasks.outputs import canonical, digest
 from distsvm.tasks.registry import describe
@@ -36,6 +33,7 @@ from distsvm.training.checkpoint import (
 )
 from distsvm.training.config import TrainConfig
 from distsvm.training.result import TrainResult
+from distsvm.training.solving import cut_into_shards, make_solver
 from distsvm.training.run_folder import RunFolder, described_paths
 from distsvm.training.validation import Watch
 from distsvm.workers.shard_worker import ShardWorker
@@ -45,7 +43,6 @@ log = logging.getLogger(__name__)
 CACHE_SIZE = 10
 C_FACTOR = 10.0
 EPS_SHARE = 1e-3
-LINE_SEARCH_CUTS = 50
 
 
 class Trainer:
@@ -84,7 +81,7 @@ class Trainer:
         cost = self.task.cost
         kind = {**options, "tables": self.task.tables}
         own = kind if weight is None else {**kind, "weight": weight}
-        specs = list(open_data(data, outputs, **own).specs(config.n_shards, cost))
+        specs = cut_into_shards(open_data(data, outputs, **own), config, cost)
         checks = []
         if validation is not None:
             checks = list(open_data(validation, **kind).specs(None, cost))
@@ -145,22 +142,9 @@ class Trainer:
         config = self.config
         self.C = self._C()
         self.eps = EPS_SHARE * self.task.loss_unit if config.eps is None else config.eps
-        n_blocks = min(config.n_blocks, len(self.shards))
-        if n_blocks < config.n_blocks:
-            log.warning("n_blocks=%d, but there are only %d shards", config.n_blocks, n_blocks)
-        edges = np.linspace(0, len(self.shards), n_blocks + 1).round().astype(int).tolist()
-        self.risk = ExampleRisk(
-            self.executor,
-            [range(lo, hi) for lo, hi in pairwise(edges)],
-            self.task.dim, self.facts.n_examples, self.facts.weight, self.cache_size > 0,
-        )  # fmt: skip
-        max_cuts = config.max_cuts
-        if max_cuts is None and config.qp == "line-search":
-            max_cuts = LINE_SEARCH_CUTS * n_blocks
-        self.solver: Solver = make_solver(
-            config.solver, C=self.C, eps=self.eps, rescaling=config.rescaling, qp=config.qp,
-            refresh_fraction=config.refresh_fraction, stabilise=config.stabilise,
-            idle_solves=config.idle_solves, max_cuts=max_cuts, max_rounds=config.max_rounds,
+        self.solver, self.risk = make_solver(
+            config, self.executor, self.shards, self.task.dim, self.facts, self.C, self.eps,
+            self.cache_size > 0,
         )  # fmt: skip
         checkpoint = self._checkpoint(resume)
         if checkpoint is None:
