@@ -178,6 +178,14 @@ class Ascent:
 
 
 @dataclass(frozen=True, eq=False)
+class Holding:
+    """Σ α·p and Σ α·q of a block's planes, made anew: a cut of its examples."""
+
+    a: Vector
+    b: float
+
+
+@dataclass(frozen=True, eq=False)
 class Ascended:
     """What one block brings home from a round of the dual ascent.
 
@@ -187,8 +195,8 @@ class Ascended:
         The changes of Σ α·p and Σ α·q.
     gain : float
         Of the dual, if no other block had changed anything.
-    a, b : Vector or None, float
-        Σ α·p and Σ α·q before the changes, made anew; only where all were asked.
+    holding : Holding or None
+        What the block had before the changes; only where all were asked.
     upper, exact :
         Σ c_i·(upper bound of H_i(w)) where all were asked, and whether it is the exact maximum.
     gap : float
@@ -205,8 +213,7 @@ class Ascended:
     u: Vector
     linear: float
     gain: float
-    a: Vector | None
-    b: float
+    holding: Holding | None
     upper: float
     exact: bool
     gap: float

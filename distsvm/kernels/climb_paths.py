@@ -202,8 +202,10 @@ def chain_entries(y, path, n_labels, second, code, sign):
                 code[m] = (2 + n_labels + own[0]) * n_labels + own[1]
                 sign[m] = one
                 m += 1
-            if second and t > 1 and (
-                own[t] != other[t] or own[t - 1] != other[t - 1] or own[t - 2] != other[t - 2]
+            if (
+                second
+                and t > 1
+                and (own[t] != other[t] or own[t - 1] != other[t - 1] or own[t - 2] != other[t - 2])
             ):
                 triple = (own[t - 2] * n_labels + own[t - 1]) * n_labels + own[t]
                 code[m] = (2 + 2 * n_labels) * n_labels + triple

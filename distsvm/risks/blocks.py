@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from distsvm.executors.base import Executor
-from distsvm.messages import Ascended, Ascent
+from distsvm.messages import Ascended, Ascent, Holding
 
 
 class BlockRisk:
@@ -39,3 +39,7 @@ class BlockRisk:
     def ascend(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> list[Ascended]:
         """One round of every block, in the order of the blocks."""
         return self.executor.run("ascend", w, point, todo, shards=self.shards)
+
+    def holdings(self) -> list[Holding]:
+        """Σ α·p and Σ α·q of each block before the last round's changes."""
+        return self.executor.run("holding", shards=self.shards)

@@ -12,7 +12,8 @@ from distsvm.cuts.bounds import Bounds
 from distsvm.messages import Ascended, Ascent
 from distsvm.risks.blocks import BlockRisk
 from distsvm.solvers.base import PhaseClock, Round
-from distsvm.vectors import add_into, dot, mix
+from distsvm.solvers.frozen import Frozen
+from distsvm.vectors import add_into, dot, mix, scale
 
 # Of so many rounds that ask the oracle, one asks about all examples, and certifies.
 FULL_EVERY = 4
@@ -51,6 +52,8 @@ class MultiPlaneState:
         Rounds with oracle calls so far.
     gap : float
         The examples' shares of the gap, as last known.
+    frozen : Frozen or None
+        What lost workers had, as long as it is of use.
     """
 
     bounds: Bounds
@@ -67,6 +70,7 @@ class MultiPlaneState:
     rate: float = 0.0
     n_asked: int = 0
     gap: float = math.inf
+    frozen: Frozen | None = None
     number: int = 0
     n_stalled: int = 0
     n_calls: int = 0
@@ -98,6 +102,7 @@ class MultiPlaneState:
             "bounds": np.array([bounds.primal, bounds.dual, bounds.exact]),
             "numbers": np.array([getattr(self, name) for name in _NUMBERS]),
             "reals": np.array([getattr(self, name) for name in _REALS]),
+            **({} if self.frozen is None else self.frozen.arrays()),
         }
 
 
@@ -146,9 +151,13 @@ class MultiPlane:
                 answers = risk.ascend(state.w, point, self._todo(state, ask))
             primal = None
             with state.clock.phase("cuts"):
+                self._freeze(risk, state, answers)
                 if ask == "all":
                     primal = self._certify(risk, state, point, answers, before)
-                self._take(state, answers, ask)
+                gain = self._take(state, answers)
+                if ask != "none":
+                    self._begin_count(state)
+            self._count(state, answers, gain)
             yield self._record(state, ask, primal)
 
     # --- the steps of a round --------------------------------------------------------------
@@ -184,13 +193,18 @@ class MultiPlane:
         before: tuple[float, float],
     ) -> float:
         """P where all were asked; and w and D anew from the α that the round began with."""
-        asked = np.array(state.w) if point is None else np.array(point)
-        state.w = np.zeros(risk.dim)
-        for answer in answers:
-            assert answer.a is not None
-            add_into(state.w, 1.0, answer.a)
+        asked = state.w if point is None else point
+        state.w = np.zeros(risk.dim)  # a new array: the one that was asked about stays as it is
+        state.linear = 0.0
+        holdings = [answer.holding for answer in answers if answer.holding is not None]
+        for holding in holdings:
+            add_into(state.w, 1.0, holding.a)
+            state.linear += holding.b
+        if state.frozen is not None:
+            state.frozen.compare(holdings)
+            add_into(state.w, state.frozen.share, state.frozen.apart)
+            state.linear += state.frozen.share * state.frozen.linear
         state.square = dot(state.w, state.w)
-        state.linear = sum(answer.b for answer in answers)
         state.bounds.add_dual(state.dual)
         mean = sum(answer.upper for answer in answers) / risk.total_weight
         primal = 0.5 * dot(asked, asked) + self.C * mean
@@ -201,24 +215,50 @@ class MultiPlane:
         state.n_stalled = state.n_stalled + 1 if same else 0
         return primal
 
-    def _take(self, state: MultiPlaneState, answers: Sequence[Ascended], ask: str) -> None:
-        """Add the blocks' changes to w, all by the one factor that is best for the dual."""
-        w, before, old_square = state.w, state.dual, state.square
-        changes, linear = [answer.u for answer in answers], sum(a.linear for a in answers)
-        along = sum(dot(u, w) for u in changes)
-        for u in changes:
-            state.square += 2 * dot(u, w) + dot(u, u)
-            add_into(w, 1.0, u)
-        apart = state.square - old_square - 2 * along  # ‖Σ u‖²
+    def _freeze(self, risk: BlockRisk, state: MultiPlaneState, answers: Sequence[Ascended]) -> None:
+        """Keep what the blocks of lost workers had; they have begun anew."""
+        lost = {block for block, answer in enumerate(answers) if answer.lost}
+        if lost:
+            known = set() if state.frozen is None else state.frozen.blocks
+            blocks = frozenset(lost | known)
+            state.frozen = Frozen.of(state.w, state.linear, risk.holdings(), blocks)
+
+    def _take(self, state: MultiPlaneState, answers: Sequence[Ascended]) -> float:
+        """Add the blocks' changes to w, all by the one factor that is best; the dual's gain."""
+        w, before, old_square, frozen = state.w, state.dual, state.square, state.frozen
+        factors = [1.0 if frozen is None else frozen.factor(k) for k in range(len(answers))]
+        changes = [(f, answer.u) for f, answer in zip(factors, answers, strict=True)]
+        linear = sum(f * answer.linear for f, answer in zip(factors, answers, strict=True))
+        along = sum(f * dot(u, w) for f, u in changes)
+        for f, u in changes:
+            state.square += f * (2 * dot(u, w) + f * dot(u, u))
+            add_into(w, f, u)
+        apart = state.square - old_square - 2 * along  # the square of the whole change
         best = (linear - along) / apart if apart > 0 else 1.0
         state.taken = min(1.0, max(0.0, best))
         if state.taken < 1:
-            for u in changes:
-                add_into(w, state.taken - 1.0, u)
+            for f, u in changes:
+                add_into(w, f * (state.taken - 1.0), u)
             state.square = old_square + state.taken * (2 * along + state.taken * apart)
         state.linear += state.taken * linear
         self._adapt(state, best, len(answers))
-        self._count(state, answers, ask, gain=state.dual - before)
+        self._thaw(state, answers)
+        return state.dual - before
+
+    def _thaw(self, state: MultiPlaneState, answers: Sequence[Ascended]) -> None:
+        """Give the lost blocks' new α as much of the place of the old ones as is best."""
+        frozen = state.frozen
+        if frozen is None:
+            return
+        for block, answer in enumerate(answers):
+            frozen.follow(block, scale(answer.u, state.taken), state.taken * answer.linear)
+        step = frozen.best_share(state.w) - frozen.share
+        add_into(state.w, step, frozen.apart)
+        state.linear += step * frozen.linear
+        state.square = dot(state.w, state.w)
+        frozen.share += step
+        if frozen.share == 0:
+            state.frozen = None
 
     def _adapt(self, state: MultiPlaneState, best: float, n_blocks: int) -> None:
         """Let σ′ follow how far the blocks could have gone together."""
@@ -227,17 +267,17 @@ class MultiPlane:
         elif best > ROOM:
             state.sigma = max(1.0, SHRINK * state.sigma)
 
-    def _count(
-        self, state: MultiPlaneState, answers: Sequence[Ascended], ask: str, gain: float
-    ) -> None:
+    def _begin_count(self, state: MultiPlaneState) -> None:
+        """A round has asked the oracle: gains and work are counted from it on."""
+        state.n_asked += 1
+        state.gained = state.worked = 0.0
+        if state.average is None:
+            state.average = np.array(state.w)
+        else:
+            state.average = mix(state.average, state.w, AVERAGING)
+
+    def _count(self, state: MultiPlaneState, answers: Sequence[Ascended], gain: float) -> None:
         work = sum(answer.work for answer in answers)
-        if ask != "none":
-            state.n_asked += 1
-            state.gained = state.worked = 0.0
-            if state.average is None:
-                state.average = np.array(state.w)
-            else:
-                state.average = mix(state.average, state.w, AVERAGING)
         state.gained += gain
         state.worked += work
         state.rate = gain / work if work > 0 else 0.0
@@ -288,4 +328,5 @@ class MultiPlane:
         for name, value in zip(_REALS, arrays["reals"].tolist(), strict=True):
             setattr(state, name, value)
         state.ask_average = bool(state.ask_average)
+        state.frozen = Frozen.from_arrays(arrays)
         return state

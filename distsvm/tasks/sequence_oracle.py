@@ -15,7 +15,6 @@ from distsvm.data.features import SparseRows, frozen
 from distsvm.data.ragged import Ragged, RaggedSlots, offsets, spread
 from distsvm.data.shard import Shard
 from distsvm.errors import DataError
-from distsvm.kernels import rows as row_kernels
 from distsvm.kernels import (
     climb_paths,
     viterbi,
@@ -24,6 +23,7 @@ from distsvm.kernels import (
     viterbi_planes,
     viterbi_tokens,
 )
+from distsvm.kernels import rows as row_kernels
 from distsvm.kernels.climb import Held
 from distsvm.kernels.climb_paths import Chain
 from distsvm.messages import Planes

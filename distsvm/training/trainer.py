@@ -33,8 +33,8 @@ from distsvm.training.checkpoint import (
 )
 from distsvm.training.config import TrainConfig
 from distsvm.training.result import TrainResult
-from distsvm.training.solving import cut_into_shards, make_solver
 from distsvm.training.run_folder import RunFolder, described_paths
+from distsvm.training.solving import cut_into_shards, make_solver
 from distsvm.training.validation import Watch
 from distsvm.workers.shard_worker import ShardWorker
 

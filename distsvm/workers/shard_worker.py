@@ -13,7 +13,7 @@ import numpy as np
 
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import CheckpointError, DataError
-from distsvm.messages import Ascended, Ascent, Facts, Planes, Score, Summary, Sums
+from distsvm.messages import Ascended, Ascent, Facts, Holding, Planes, Score, Summary, Sums
 from distsvm.storage import read_arrays, write_arrays
 from distsvm.tasks.base import Task
 from distsvm.tasks.oracle import Oracle, Separation
@@ -154,6 +154,11 @@ class ShardWorker:
         """One round of the dual ascent; see BlockAscent.round."""
         assert self.ascent is not None, "hold() comes first"
         return self.ascent.round(w, point, todo)
+
+    def holding(self) -> Holding:
+        """Σ α·p and Σ α·q before the last round's changes."""
+        assert self.ascent is not None, "hold() comes first"
+        return self.ascent.holding()
 
     # --- predictions -----------------------------------------------------------------------
 
