@@ -36,13 +36,13 @@ class ShardWorker:
         return task.scan(self.shard)
 
     def attach(
-        self, task: Task, rescaling: str = "margin", cache_size: int = 0, first: int = 0
+        self, task: Task, rescaling: str = "margin", cache_size: int = 0, first: int | None = None
     ) -> None:
-        """Pack the shard for a task; its first example is number `first` of all.
+        """Pack the shard for a task; its first example is number `first` of all, if that is known.
 
         The shard itself is let go: what the oracle needs of it, it has.
         """
-        shard = replace(self.shard, first=first)
+        shard = self.shard if first is None else replace(self.shard, first=first)
         del self.shard
         self.oracle: Oracle = task.oracle(shard, rescaling)
         self.own_weight = np.ones(shard.n) if shard.weight is None else shard.weight
