@@ -179,10 +179,14 @@ class Ascent:
 
 @dataclass(frozen=True, eq=False)
 class Holding:
-    """Σ α·p and Σ α·q of a block's planes, made anew: a cut of its examples."""
+    """Σ α·p and Σ α·q of a block's planes, made anew: a cut of its examples.
+
+    `number` is that of the last round that the block took part in; 0 if it began anew since.
+    """
 
     a: Vector
     b: float
+    number: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,8 +203,9 @@ class Ascended:
         What the block had before the changes; only where all were asked.
     upper, exact :
         Σ c_i·(upper bound of H_i(w)) where all were asked, and whether it is the exact maximum.
-    gap : float
-        The sum of the examples' shares of the gap, as last known.
+    gap, held_gap : float
+        The sum of the examples' shares of the gap, when the oracle was last asked about them, and
+        as far as the planes show it that are held.
     n_calls, n_visits, n_planes, n_support, n_refused, n_bytes : int
         Oracle calls and visits of this round; planes held, those with α > 0, planes ever refused
         for want of memory, and the memory that they take.
@@ -217,6 +222,7 @@ class Ascended:
     upper: float
     exact: bool
     gap: float
+    held_gap: float
     n_calls: int
     n_visits: int
     n_planes: int

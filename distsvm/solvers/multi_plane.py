@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,8 +17,11 @@ from distsvm.vectors import add_into, dot, mix, scale
 
 # Of so many rounds that ask the oracle, one asks about all examples, and certifies.
 FULL_EVERY = 4
-# Passes over the held planes within one round.
-N_PASSES = 2
+# Passes over the held planes within one round, where there is one block and where there are more,
+# which have to hear of each other.
+N_PASSES, N_PASSES_APART = 5, 2
+# The held planes are done with when they show less than this part of the gap that the oracle saw.
+HELD_SHARE = 0.1
 # Values of planes count as equal when they differ by less than this part of eps.
 TOL_SHARE = 0.1
 # How fast the averaged w follows w.
@@ -50,8 +53,8 @@ class MultiPlaneState:
         The dual gained for a unit of work in the last round.
     n_asked : int
         Rounds with oracle calls so far.
-    gap : float
-        The examples' shares of the gap, as last known.
+    gap, held_gap : float
+        The examples' shares of the gap, when the oracle was last asked, and by the held planes.
     frozen : Frozen or None
         What lost workers had, as long as it is of use.
     """
@@ -70,6 +73,7 @@ class MultiPlaneState:
     rate: float = 0.0
     n_asked: int = 0
     gap: float = math.inf
+    held_gap: float = math.inf
     frozen: Frozen | None = None
     number: int = 0
     n_stalled: int = 0
@@ -110,7 +114,7 @@ _NUMBERS = (
     "number", "n_stalled", "n_asked", "n_calls", "n_visits", "n_planes", "n_support",
     "plane_bytes", "ask_average",
 )  # fmt: skip
-_REALS = ("sigma", "linear", "square", "taken", "gained", "worked", "rate", "gap")
+_REALS = ("sigma", "linear", "square", "taken", "gained", "worked", "rate", "gap", "held_gap")
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,8 @@ class MultiPlane:
         The part of the examples that a round asks the oracle about, when it does not ask about all.
     memory_mb : float
         Limit of the memory for planes, of all workers together.
+    seed : int
+        Draws the order of visits.
     max_rounds : int or None
         The last round allowed asks about all, so that it certifies.
     """
@@ -132,11 +138,12 @@ class MultiPlane:
     eps: float
     share: float = 0.3
     memory_mb: float = 4096.0
+    seed: int = 0
     max_rounds: int | None = None
     name: str = "multi-plane"
 
     def begin(self, risk: BlockRisk, start: np.ndarray | None) -> MultiPlaneState:
-        risk.hold(self.C, self.memory_mb)
+        risk.hold(self.C, self.memory_mb, self.seed)
         sigma = max(1.0, 0.5 * risk.n_blocks)
         # α = 0 is feasible, with w = 0 and D = 0.
         return MultiPlaneState(Bounds(dual=0.0), np.zeros(risk.dim), sigma, start)
@@ -148,13 +155,13 @@ class MultiPlane:
             ask = self._whom_to_ask(state)
             point = self._point(state) if ask == "all" else None
             with state.clock.phase("cache" if ask == "none" else "oracle"):
-                answers = risk.ascend(state.w, point, self._todo(state, ask))
+                answers = risk.ascend(state.w, point, self._todo(risk, state, ask))
             primal = None
             with state.clock.phase("cuts"):
-                self._freeze(risk, state, answers)
+                counted = self._freeze(risk, state, answers)
                 if ask == "all":
-                    primal = self._certify(risk, state, point, answers, before)
-                gain = self._take(state, answers)
+                    primal = self._certify(risk, state, point, counted, before)
+                gain = self._take(state, counted)
                 if ask != "none":
                     self._begin_count(state)
             self._count(state, answers, gain)
@@ -166,7 +173,8 @@ class MultiPlane:
         """The oracle while it brings the dual more for its work than the held planes do."""
         if state.number in (1, self.max_rounds):
             return "all"
-        if state.worked > 0 and state.rate * state.worked >= state.gained:
+        pays = state.gained > 0 and state.rate * state.worked >= state.gained
+        if pays and state.held_gap > HELD_SHARE * state.gap:
             return "none"
         due = state.n_asked % FULL_EVERY == 0 or self.share >= 1
         return "all" if due or state.gap <= self.C * self.eps else "some"
@@ -177,11 +185,12 @@ class MultiPlane:
             return state.start
         return state.average if state.ask_average else None
 
-    def _todo(self, state: MultiPlaneState, ask: str) -> Ascent:
+    def _todo(self, risk: BlockRisk, state: MultiPlaneState, ask: str) -> Ascent:
         average = state.gained / state.worked if ask == "none" else 0.0
+        n_passes = N_PASSES if risk.n_blocks == 1 else N_PASSES_APART
         return Ascent(
             number=state.number, taken=state.taken, sigma=state.sigma, ask=ask, share=self.share,
-            n_passes=N_PASSES, least_rate=average, tol=TOL_SHARE * self.eps,
+            n_passes=n_passes, least_rate=average, tol=TOL_SHARE * self.eps,
         )  # fmt: skip
 
     def _certify(
@@ -215,13 +224,30 @@ class MultiPlane:
         state.n_stalled = state.n_stalled + 1 if same else 0
         return primal
 
-    def _freeze(self, risk: BlockRisk, state: MultiPlaneState, answers: Sequence[Ascended]) -> None:
-        """Keep what the blocks of lost workers had; they have begun anew."""
+    def _freeze(
+        self, risk: BlockRisk, state: MultiPlaneState, answers: Sequence[Ascended]
+    ) -> Sequence[Ascended]:
+        """Keep what the blocks of lost workers had; they have begun anew. The answers that count.
+
+        Workers may be lost while the others are asked what they have: what those had just answered
+        is lost, too.
+        """
         lost = {block for block, answer in enumerate(answers) if answer.lost}
-        if lost:
-            known = set() if state.frozen is None else state.frozen.blocks
-            blocks = frozenset(lost | known)
-            state.frozen = Frozen.of(state.w, state.linear, risk.holdings(), blocks)
+        if not lost:
+            return answers
+        gone: set[int] = set()
+        while True:
+            holdings = risk.holdings()
+            late = {k for k, holding in enumerate(holdings) if holding.number != state.number}
+            if late <= gone:
+                break
+            gone |= late
+        blocks = lost | gone | (set() if state.frozen is None else state.frozen.blocks)
+        state.frozen = Frozen.of(state.w, state.linear, holdings, frozenset(blocks))
+        return [
+            answer if block not in gone else replace(answer, u=scale(answer.u, 0.0), linear=0.0)
+            for block, answer in enumerate(answers)
+        ]
 
     def _take(self, state: MultiPlaneState, answers: Sequence[Ascended]) -> float:
         """Add the blocks' changes to w, all by the one factor that is best; the dual's gain."""
@@ -282,6 +308,7 @@ class MultiPlane:
         state.worked += work
         state.rate = gain / work if work > 0 else 0.0
         state.gap = sum(answer.gap for answer in answers)
+        state.held_gap = sum(answer.held_gap for answer in answers)
         state.n_calls += sum(answer.n_calls for answer in answers)
         state.n_visits += sum(answer.n_visits for answer in answers)
         state.n_planes = sum(answer.n_planes for answer in answers)
