@@ -178,6 +178,18 @@ class Ascent:
 
 
 @dataclass(frozen=True, eq=False)
+class Holding:
+    """Σ α·p and Σ α·q of a block's planes, made anew: a cut of its examples.
+
+    `number` is that of the last round that the block took part in; 0 if it began anew since.
+    """
+
+    a: Vector
+    b: float
+    number: int
+
+
+@dataclass(frozen=True, eq=False)
 class Ascended:
     """What one block brings home from a round of the dual ascent.
 
@@ -187,12 +199,13 @@ class Ascended:
         The changes of Σ α·p and Σ α·q.
     gain : float
         Of the dual, if no other block had changed anything.
-    a, b : Vector or None, float
-        Σ α·p and Σ α·q before the changes, made anew; only where all were asked.
+    holding : Holding or None
+        What the block had before the changes; only where all were asked.
     upper, exact :
         Σ c_i·(upper bound of H_i(w)) where all were asked, and whether it is the exact maximum.
-    gap : float
-        The sum of the examples' shares of the gap, as last known.
+    gap, held_gap : float
+        The sum of the examples' shares of the gap, when the oracle was last asked about them, and
+        as far as the planes show it that are held.
     n_calls, n_visits, n_planes, n_support, n_refused, n_bytes : int
         Oracle calls and visits of this round; planes held, those with α > 0, planes ever refused
         for want of memory, and the memory that they take.
@@ -205,11 +218,11 @@ class Ascended:
     u: Vector
     linear: float
     gain: float
-    a: Vector | None
-    b: float
+    holding: Holding | None
     upper: float
     exact: bool
     gap: float
+    held_gap: float
     n_calls: int
     n_visits: int
     n_planes: int

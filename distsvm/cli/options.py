@@ -61,7 +61,9 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                "brought no lower validation loss. Default: 10"),
     ),
     "how to get there (changes time, not the optimum)": (
-        Option("--solver", "solver", str, "NAME", "auto (default) or one-slack"),
+        Option("--solver", "solver", str, "NAME",
+               "auto (default), one-slack, or multi-plane: fewer oracle calls for sequences, trees "
+               "and structures of your own"),
         Option("--cache-size", "cache_size", or_word("auto", whole, "auto"), "N",
                "planes kept for each example; 0 for none. Default: auto, which is 10, or 0 for "
                "classes, whose oracle costs no more than a cache"),
@@ -72,7 +74,13 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                "in (0, 1]: ask the oracle at (1 − µ)·w_best + µ·w_model; 1 is the method of the "
                "paper. Default: 0.3"),
         Option("--blocks", "n_blocks", whole, "N",
-               "slack variables, one for each of so many blocks of shards. Default: 1"),
+               "one-slack: slack variables, one for each of so many blocks of shards. Default: 1. "
+               "multi-plane: blocks that raise the dual side by side. Default: 8"),
+        Option("--ask-share", "ask_share", number, "F",
+               "multi-plane, in (0, 1]: the part of the examples, those with the most of the gap, "
+               "that most rounds with oracle calls ask about. Default: 0.3"),
+        Option("--plane-memory", "plane_memory_mb", number, "MB",
+               "multi-plane: limit of the memory for planes, all workers together. Default: 4096"),
         Option("--qp", "qp", str, "NAME",
                "native (default), cvxpy, cvxpy:SOLVER or line-search"),
         Option("--idle-solves", "idle_solves", whole, "N",
@@ -84,7 +92,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                "parts of the data; sums are made shard by shard, so they belong to the problem. "
                "Default: 16, fewer for small data"),
         Option("--seed", "random_state", whole, "N",
-               "for solvers that draw; one-slack draws nothing"),
+               "for solvers that draw: multi-plane draws the order in which it visits examples"),
     ),
     "where to run (never changes the result)": (
         Option("--executor", "executor", str, "NAME",

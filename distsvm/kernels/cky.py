@@ -14,9 +14,9 @@ from distsvm.kernels.cky_chart import (
 from distsvm.kernels.cky_rows import (
     BRACKETS,
     F1,
-    NO_TREE,
     ZERO_ONE,
     cell_of,
+    clear_row,
     loss_of,
     mark_labels,
 )
@@ -101,12 +101,8 @@ def search(
         sentence = words[word_starts[i] : word_starts[i + 1]]
         n_words = sentence.size
         row = out[out_starts[i] : out_starts[i + 1]]
-        row[:] = NO_TREE
         found[i] = False
-        known = True
-        for entry in sentence:
-            known &= entry >= 0
-        if not known:
+        if not clear_row(sentence, row):
             continue
         y = truth[truth_starts[i] : truth_starts[i + 1]]
         costs = Costs(0.0, 0.0, 0.0, 0.0, True)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from distsvm.kernels.cky_chart import may_follow
-from distsvm.kernels.cky_rows import LEAF, NO_TREE, PREFIX, UNSEEN, cell_of, find_spans
+from distsvm.kernels.cky_rows import LEAF, NO_TREE, PREFIX, UNSEEN, cell_of, clear_row, find_spans
 from distsvm.kernels.options import kernel
 
 # The columns of an item, besides its score.
@@ -133,12 +133,8 @@ def search(
         sentence = words[word_starts[i] : word_starts[i + 1]]
         n_words = sentence.size
         row = out[out_starts[i] : out_starts[i + 1]]
-        row[:] = NO_TREE
         found[i] = False
-        known = True
-        for entry in sentence:
-            known &= entry >= 0
-        if not known:
+        if not clear_row(sentence, row):
             continue
         begin, end = np.empty(2 * n_words, np.int64), np.empty(2 * n_words, np.int64)
         gold = np.empty(cell_of(0, n_words + 1), np.int64)

@@ -45,6 +45,13 @@ def chain_weights(w, rules, starts, pair, n_pairs):
 
 
 @kernel
+def clear_row(words, row):
+    """Make it the row of a sentence without a tree; whether every word has an entry."""
+    row[:] = NO_TREE
+    return np.all(words >= 0)
+
+
+@kernel
 def scores(values, starts, chain_weight, step_weight, out):
     """out[i] = ⟨w, Ψ⟩ of the tree in row i; −inf without a tree."""
     for i in range(out.size):

@@ -15,7 +15,7 @@ class Held(NamedTuple):
     Example i has the planes 0 … count[i] − 1; the truth, (0, 0), has the rest of its α.
     """
 
-    count: np.ndarray  # type: ignore[assignment]  # int32 (n,)
+    count: np.ndarray  # type: ignore[assignment]  # int32 (n,); hides tuple.count, for no one
     loss: np.ndarray  # (n, size): Δ, which is q
     alpha: np.ndarray  # (n, size)
     gram: np.ndarray  # (n, size, size): ⟨p, p'⟩

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from distsvm.executors.base import Executor
-from distsvm.messages import Ascended, Ascent
+from distsvm.messages import Ascended, Ascent, Holding
 
 
 class BlockRisk:
@@ -31,11 +31,15 @@ class BlockRisk:
         self.dim, self.n_examples, self.total_weight = dim, n_examples, total_weight
         self.n_blocks = len(shards)
 
-    def hold(self, C: float, memory_mb: float) -> None:
+    def hold(self, C: float, memory_mb: float, seed: int) -> None:
         """Begin with all α at the truths; a worker that has to be built again begins so too."""
         own_mb = memory_mb / self.n_blocks
-        self.executor.prepare("hold", C / self.total_weight, own_mb, shards=self.shards)
+        self.executor.prepare("hold", C / self.total_weight, own_mb, seed, shards=self.shards)
 
     def ascend(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> list[Ascended]:
         """One round of every block, in the order of the blocks."""
         return self.executor.run("ascend", w, point, todo, shards=self.shards)
+
+    def holdings(self) -> list[Holding]:
+        """Σ α·p and Σ α·q of each block before the last round's changes."""
+        return self.executor.run("holding", shards=self.shards)

@@ -109,6 +109,8 @@ class State(Protocol):
     bounds: Bounds
     number: int
     clock: PhaseClock
+    plane_bytes: int
+    """Memory of the planes that workers hold for this solver."""
 
     @property
     def stalled(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,12 +12,16 @@ from distsvm.cuts.bounds import Bounds
 from distsvm.messages import Ascended, Ascent
 from distsvm.risks.blocks import BlockRisk
 from distsvm.solvers.base import PhaseClock, Round
-from distsvm.vectors import add_into, dot, mix
+from distsvm.solvers.frozen import Frozen
+from distsvm.vectors import add_into, dot, mix, scale
 
 # Of so many rounds that ask the oracle, one asks about all examples, and certifies.
 FULL_EVERY = 4
-# Passes over the held planes within one round.
-N_PASSES = 2
+# Passes over the held planes within one round, where there is one block and where there are more,
+# which have to hear of each other.
+N_PASSES, N_PASSES_APART = 5, 2
+# The held planes are done with when they show less than this part of the gap that the oracle saw.
+HELD_SHARE = 0.1
 # Values of planes count as equal when they differ by less than this part of eps.
 TOL_SHARE = 0.1
 # How fast the averaged w follows w.
@@ -49,8 +53,10 @@ class MultiPlaneState:
         The dual gained for a unit of work in the last round.
     n_asked : int
         Rounds with oracle calls so far.
-    gap : float
-        The examples' shares of the gap, as last known.
+    gap, held_gap : float
+        The examples' shares of the gap, when the oracle was last asked, and by the held planes.
+    frozen : Frozen or None
+        What lost workers had, as long as it is of use.
     """
 
     bounds: Bounds
@@ -67,6 +73,8 @@ class MultiPlaneState:
     rate: float = 0.0
     n_asked: int = 0
     gap: float = math.inf
+    held_gap: float = math.inf
+    frozen: Frozen | None = None
     number: int = 0
     n_stalled: int = 0
     n_calls: int = 0
@@ -98,6 +106,7 @@ class MultiPlaneState:
             "bounds": np.array([bounds.primal, bounds.dual, bounds.exact]),
             "numbers": np.array([getattr(self, name) for name in _NUMBERS]),
             "reals": np.array([getattr(self, name) for name in _REALS]),
+            **({} if self.frozen is None else self.frozen.arrays()),
         }
 
 
@@ -105,7 +114,7 @@ _NUMBERS = (
     "number", "n_stalled", "n_asked", "n_calls", "n_visits", "n_planes", "n_support",
     "plane_bytes", "ask_average",
 )  # fmt: skip
-_REALS = ("sigma", "linear", "square", "taken", "gained", "worked", "rate", "gap")
+_REALS = ("sigma", "linear", "square", "taken", "gained", "worked", "rate", "gap", "held_gap")
 
 
 @dataclass(frozen=True)
@@ -119,6 +128,8 @@ class MultiPlane:
         The part of the examples that a round asks the oracle about, when it does not ask about all.
     memory_mb : float
         Limit of the memory for planes, of all workers together.
+    seed : int
+        Draws the order of visits.
     max_rounds : int or None
         The last round allowed asks about all, so that it certifies.
     """
@@ -127,11 +138,12 @@ class MultiPlane:
     eps: float
     share: float = 0.3
     memory_mb: float = 4096.0
+    seed: int = 0
     max_rounds: int | None = None
     name: str = "multi-plane"
 
     def begin(self, risk: BlockRisk, start: np.ndarray | None) -> MultiPlaneState:
-        risk.hold(self.C, self.memory_mb)
+        risk.hold(self.C, self.memory_mb, self.seed)
         sigma = max(1.0, 0.5 * risk.n_blocks)
         # α = 0 is feasible, with w = 0 and D = 0.
         return MultiPlaneState(Bounds(dual=0.0), np.zeros(risk.dim), sigma, start)
@@ -143,12 +155,16 @@ class MultiPlane:
             ask = self._whom_to_ask(state)
             point = self._point(state) if ask == "all" else None
             with state.clock.phase("cache" if ask == "none" else "oracle"):
-                answers = risk.ascend(state.w, point, self._todo(state, ask))
+                answers = risk.ascend(state.w, point, self._todo(risk, state, ask))
             primal = None
             with state.clock.phase("cuts"):
+                counted = self._freeze(risk, state, answers)
                 if ask == "all":
-                    primal = self._certify(risk, state, point, answers, before)
-                self._take(state, answers, ask)
+                    primal = self._certify(risk, state, point, counted, before)
+                gain = self._take(state, counted)
+                if ask != "none":
+                    self._begin_count(state)
+            self._count(state, answers, gain)
             yield self._record(state, ask, primal)
 
     # --- the steps of a round --------------------------------------------------------------
@@ -157,7 +173,8 @@ class MultiPlane:
         """The oracle while it brings the dual more for its work than the held planes do."""
         if state.number in (1, self.max_rounds):
             return "all"
-        if state.worked > 0 and state.rate * state.worked >= state.gained:
+        pays = state.gained > 0 and state.rate * state.worked >= state.gained
+        if pays and state.held_gap > HELD_SHARE * state.gap:
             return "none"
         due = state.n_asked % FULL_EVERY == 0 or self.share >= 1
         return "all" if due or state.gap <= self.C * self.eps else "some"
@@ -168,11 +185,12 @@ class MultiPlane:
             return state.start
         return state.average if state.ask_average else None
 
-    def _todo(self, state: MultiPlaneState, ask: str) -> Ascent:
+    def _todo(self, risk: BlockRisk, state: MultiPlaneState, ask: str) -> Ascent:
         average = state.gained / state.worked if ask == "none" else 0.0
+        n_passes = N_PASSES if risk.n_blocks == 1 else N_PASSES_APART
         return Ascent(
             number=state.number, taken=state.taken, sigma=state.sigma, ask=ask, share=self.share,
-            n_passes=N_PASSES, least_rate=average, tol=TOL_SHARE * self.eps,
+            n_passes=n_passes, least_rate=average, tol=TOL_SHARE * self.eps,
         )  # fmt: skip
 
     def _certify(
@@ -184,13 +202,18 @@ class MultiPlane:
         before: tuple[float, float],
     ) -> float:
         """P where all were asked; and w and D anew from the α that the round began with."""
-        asked = np.array(state.w) if point is None else np.array(point)
-        state.w = np.zeros(risk.dim)
-        for answer in answers:
-            assert answer.a is not None
-            add_into(state.w, 1.0, answer.a)
+        asked = state.w if point is None else point
+        state.w = np.zeros(risk.dim)  # a new array: the one that was asked about stays as it is
+        state.linear = 0.0
+        holdings = [answer.holding for answer in answers if answer.holding is not None]
+        for holding in holdings:
+            add_into(state.w, 1.0, holding.a)
+            state.linear += holding.b
+        if state.frozen is not None:
+            state.frozen.compare(holdings)
+            add_into(state.w, state.frozen.share, state.frozen.apart)
+            state.linear += state.frozen.share * state.frozen.linear
         state.square = dot(state.w, state.w)
-        state.linear = sum(answer.b for answer in answers)
         state.bounds.add_dual(state.dual)
         mean = sum(answer.upper for answer in answers) / risk.total_weight
         primal = 0.5 * dot(asked, asked) + self.C * mean
@@ -201,24 +224,67 @@ class MultiPlane:
         state.n_stalled = state.n_stalled + 1 if same else 0
         return primal
 
-    def _take(self, state: MultiPlaneState, answers: Sequence[Ascended], ask: str) -> None:
-        """Add the blocks' changes to w, all by the one factor that is best for the dual."""
-        w, before, old_square = state.w, state.dual, state.square
-        changes, linear = [answer.u for answer in answers], sum(a.linear for a in answers)
-        along = sum(dot(u, w) for u in changes)
-        for u in changes:
-            state.square += 2 * dot(u, w) + dot(u, u)
-            add_into(w, 1.0, u)
-        apart = state.square - old_square - 2 * along  # ‖Σ u‖²
+    def _freeze(
+        self, risk: BlockRisk, state: MultiPlaneState, answers: Sequence[Ascended]
+    ) -> Sequence[Ascended]:
+        """Keep what the blocks of lost workers had; they have begun anew. The answers that count.
+
+        Workers may be lost while the others are asked what they have: what those had just answered
+        is lost, too.
+        """
+        lost = {block for block, answer in enumerate(answers) if answer.lost}
+        if not lost:
+            return answers
+        gone: set[int] = set()
+        while True:
+            holdings = risk.holdings()
+            late = {k for k, holding in enumerate(holdings) if holding.number != state.number}
+            if late <= gone:
+                break
+            gone |= late
+        blocks = lost | gone | (set() if state.frozen is None else state.frozen.blocks)
+        state.frozen = Frozen.of(state.w, state.linear, holdings, frozenset(blocks))
+        return [
+            answer if block not in gone else replace(answer, u=scale(answer.u, 0.0), linear=0.0)
+            for block, answer in enumerate(answers)
+        ]
+
+    def _take(self, state: MultiPlaneState, answers: Sequence[Ascended]) -> float:
+        """Add the blocks' changes to w, all by the one factor that is best; the dual's gain."""
+        w, before, old_square, frozen = state.w, state.dual, state.square, state.frozen
+        factors = [1.0 if frozen is None else frozen.factor(k) for k in range(len(answers))]
+        changes = [(f, answer.u) for f, answer in zip(factors, answers, strict=True)]
+        linear = sum(f * answer.linear for f, answer in zip(factors, answers, strict=True))
+        along = sum(f * dot(u, w) for f, u in changes)
+        for f, u in changes:
+            state.square += f * (2 * dot(u, w) + f * dot(u, u))
+            add_into(w, f, u)
+        apart = state.square - old_square - 2 * along  # the square of the whole change
         best = (linear - along) / apart if apart > 0 else 1.0
         state.taken = min(1.0, max(0.0, best))
         if state.taken < 1:
-            for u in changes:
-                add_into(w, state.taken - 1.0, u)
+            for f, u in changes:
+                add_into(w, f * (state.taken - 1.0), u)
             state.square = old_square + state.taken * (2 * along + state.taken * apart)
         state.linear += state.taken * linear
         self._adapt(state, best, len(answers))
-        self._count(state, answers, ask, gain=state.dual - before)
+        self._thaw(state, answers)
+        return state.dual - before
+
+    def _thaw(self, state: MultiPlaneState, answers: Sequence[Ascended]) -> None:
+        """Give the lost blocks' new α as much of the place of the old ones as is best."""
+        frozen = state.frozen
+        if frozen is None:
+            return
+        for block, answer in enumerate(answers):
+            frozen.follow(block, scale(answer.u, state.taken), state.taken * answer.linear)
+        step = frozen.best_share(state.w) - frozen.share
+        add_into(state.w, step, frozen.apart)
+        state.linear += step * frozen.linear
+        state.square = dot(state.w, state.w)
+        frozen.share += step
+        if frozen.share == 0:
+            state.frozen = None
 
     def _adapt(self, state: MultiPlaneState, best: float, n_blocks: int) -> None:
         """Let σ′ follow how far the blocks could have gone together."""
@@ -227,21 +293,22 @@ class MultiPlane:
         elif best > ROOM:
             state.sigma = max(1.0, SHRINK * state.sigma)
 
-    def _count(
-        self, state: MultiPlaneState, answers: Sequence[Ascended], ask: str, gain: float
-    ) -> None:
+    def _begin_count(self, state: MultiPlaneState) -> None:
+        """A round has asked the oracle: gains and work are counted from it on."""
+        state.n_asked += 1
+        state.gained = state.worked = 0.0
+        if state.average is None:
+            state.average = np.array(state.w)
+        else:
+            state.average = mix(state.average, state.w, AVERAGING)
+
+    def _count(self, state: MultiPlaneState, answers: Sequence[Ascended], gain: float) -> None:
         work = sum(answer.work for answer in answers)
-        if ask != "none":
-            state.n_asked += 1
-            state.gained = state.worked = 0.0
-            if state.average is None:
-                state.average = np.array(state.w)
-            else:
-                state.average = mix(state.average, state.w, AVERAGING)
         state.gained += gain
         state.worked += work
         state.rate = gain / work if work > 0 else 0.0
         state.gap = sum(answer.gap for answer in answers)
+        state.held_gap = sum(answer.held_gap for answer in answers)
         state.n_calls += sum(answer.n_calls for answer in answers)
         state.n_visits += sum(answer.n_visits for answer in answers)
         state.n_planes = sum(answer.n_planes for answer in answers)
@@ -288,4 +355,5 @@ class MultiPlane:
         for name, value in zip(_REALS, arrays["reals"].tolist(), strict=True):
             setattr(state, name, value)
         state.ask_average = bool(state.ask_average)
+        state.frozen = Frozen.from_arrays(arrays)
         return state

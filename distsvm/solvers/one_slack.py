@@ -45,6 +45,7 @@ class OneSlackState:
     n_calls: int = 0
     n_hits: int = 0
     n_planes: int = 0
+    plane_bytes: int = 0  # beside the caches, whose room is known from the start
     clock: PhaseClock = field(default_factory=PhaseClock)
 
     @property

@@ -108,7 +108,8 @@ class ParseTask(Task):
                 raise DataError(f"{shard.source}: example {shard.first + i}: {error}") from error
         labels, counts = None, None
         if shard.y is not None:
-            labels = np.array(sorted(uses), dtype=np.str_)
+            # As objects: one long rule or word would make all the others as long.
+            labels = np.array(sorted(uses), dtype=object)
             counts = np.array([uses[label] for label in labels.tolist()], dtype=np.float64)
         return Summary(
             n_examples=shard.n, weight=float(weight.sum()), labels=labels, counts=counts,

@@ -63,7 +63,7 @@ class TrainConfig:
     n_shards : int ≥ 1, optional
         Part of the problem (sums are made shard by shard). Default 16, fewer for small data.
     random_state : int, optional
-        For solvers that draw; the one-slack method draws nothing.
+        For solvers that draw: multi-plane draws the order in which it visits examples.
     patience : int ≥ 1, default 10
         With validation data: stop when the w of so many better primal values in a row have
         brought no lower validation loss.

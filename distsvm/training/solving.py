@@ -26,12 +26,17 @@ N_BLOCKS = 8
 """Of the dual ascent, whatever the machine has."""
 
 
+def holds_planes(config: TrainConfig) -> bool:
+    """Whether the solver has the workers keep planes with their α, beside no other cache."""
+    return solver_class(config.solver) is MultiPlane
+
+
 def cut_into_shards(
     data: Dataset, config: TrainConfig, cost: Callable[[Any], float]
 ) -> list[ShardSpec]:
     """The shards of the training data; in the dual ascent each of them is a block."""
     specs = list(data.specs(config.n_shards, cost))
-    if solver_class(config.solver) is not MultiPlane or config.n_shards is not None:
+    if not holds_planes(config) or config.n_shards is not None:
         return specs
     n_blocks = config.n_blocks or N_BLOCKS
     if config.n_blocks is None and len(specs) <= n_blocks:
@@ -44,10 +49,10 @@ def make_solver(
     eps: float, has_cache: bool,
 ) -> tuple[Any, Any]:  # fmt: skip
     """The solver and its risk."""
-    if solver_class(config.solver) is MultiPlane:
+    if holds_planes(config):
         solver = MultiPlane(
             C=C, eps=eps, share=config.ask_share, memory_mb=config.plane_memory_mb,
-            max_rounds=config.max_rounds,
+            seed=config.random_state or 0, max_rounds=config.max_rounds,
         )  # fmt: skip
         return solver, BlockRisk(executor, shards, dim, facts.n_examples, facts.weight)
     n_blocks = min(config.n_blocks or 1, len(shards))

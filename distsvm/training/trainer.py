@@ -34,7 +34,7 @@ from distsvm.training.checkpoint import (
 from distsvm.training.config import TrainConfig
 from distsvm.training.result import TrainResult
 from distsvm.training.run_folder import RunFolder, described_paths
-from distsvm.training.solving import cut_into_shards, make_solver
+from distsvm.training.solving import cut_into_shards, holds_planes, make_solver
 from distsvm.training.validation import Watch
 from distsvm.workers.shard_worker import ShardWorker
 
@@ -122,6 +122,8 @@ class Trainer:
             log.warning("%s, and are left out", told)
 
     def _cache_size(self) -> int:
+        if holds_planes(self.config):
+            return 0
         if self.config.cache_size == "auto":
             return 0 if self.task.enumerates else CACHE_SIZE
         return int(self.config.cache_size)
@@ -370,7 +372,7 @@ class Trainer:
         facts = self.facts
         return {
             "data": facts.data_bytes,
-            "planes": facts.plane_bytes,
+            "planes": facts.plane_bytes + self.state.plane_bytes,
             "cuts": self.state.n_bytes,
         }
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from distsvm.messages import Ascended, Ascent
+from distsvm.messages import Ascended, Ascent, Holding
 from distsvm.tasks.climber import Climber, Visits
 from distsvm.tasks.oracle import Oracle
-from distsvm.vectors import Vector
 from distsvm.workers.stock import PlaneStock
 
 MEGABYTE = 2**20
@@ -30,17 +29,17 @@ class BlockAscent:
     C_share : float
         C / Σc of all examples.
     dim : int
-    first : int
-        The number of the shard's first example: no two shards visit in the same order.
+    seed : int
+        The order of visits depends on it, and on the number of the shard's first example.
     memory_mb : float
         Limit of the memory for planes.
     """
 
     def __init__(
-        self, oracle: Oracle, weight: np.ndarray, C_share: float, dim: int, first: int,
+        self, oracle: Oracle, weight: np.ndarray, C_share: float, dim: int, seed: int,
         memory_mb: float,
     ) -> None:  # fmt: skip
-        self.oracle, self.weight, self.dim, self.first = oracle, weight, dim, first
+        self.oracle, self.weight, self.dim, self.seed = oracle, weight, dim, seed
         self.stock = PlaneStock(oracle, C_share * weight, memory_mb * MEGABYTE)
         self.number = 0
         self.share = np.full(oracle.n, np.inf)  # of the gap, when the oracle was last asked
@@ -57,10 +56,10 @@ class BlockAscent:
         lost = todo.number > 1 and self.number == 0
         self._settle(todo.taken)
         self.number = todo.number
-        a, b = self._sum() if todo.ask == "all" else (None, 0.0)
         if todo.ask != "none":
             self.stock.drop_idle()
         self._before = np.array(self.stock.held.alpha)
+        holding = self.holding() if todo.ask == "all" else None
         climber = self.oracle.climber(w, todo.sigma)
         upper, exact, n_calls, n_visits, total = 0.0, True, 0, 0, Visits()
         if todo.ask == "all":
@@ -79,8 +78,9 @@ class BlockAscent:
                 break
         stock = self.stock
         return Ascended(
-            u=climber.change(), linear=total.linear, gain=total.gain, a=a, b=b, upper=upper,
-            exact=exact, gap=float(self.share.sum()), n_calls=n_calls, n_visits=n_visits,
+            u=climber.change(), linear=total.linear, gain=total.gain, holding=holding, upper=upper,
+            exact=exact, gap=float(self.share.sum()), held_gap=float(stock.held.gap.sum()),
+            n_calls=n_calls, n_visits=n_visits,
             n_planes=stock.n_planes, n_support=stock.n_support, n_refused=stock.n_refused,
             n_bytes=stock.n_bytes, work=work + total.work, lost=lost,
         )  # fmt: skip
@@ -93,12 +93,14 @@ class BlockAscent:
             known[:] = before + taken * (known - before)
             alpha[:, before.shape[1] :] *= taken
 
-    def _sum(self) -> tuple[Vector, float]:
-        """Σ α·p and Σ α·q, made anew."""
-        planes, alpha = self.stock.support()
+    def holding(self) -> Holding:
+        """What the block had before the changes of the last round."""
+        alpha = np.zeros_like(self.stock.held.alpha)
+        alpha[:, : self._before.shape[1]] = self._before
+        planes, share = self.stock.support(alpha)
         total = self.oracle.total(self.dim)
-        total.add(planes, alpha)
-        return total.vector(), float(alpha @ planes.loss)
+        total.add(planes, share)
+        return Holding(total.vector(), float(share @ planes.loss), self.number)
 
     def _ask_all(self, point: np.ndarray) -> tuple[float, bool]:
         """The oracle on every example at one point: Σ c_i·H_i there, and whether it is exact."""
@@ -134,7 +136,7 @@ class BlockAscent:
             yield np.random.default_rng(self._seed(1 + number)).permutation(rows)
 
     def _seed(self, part: int) -> list[int]:
-        return [self.first, self.number, part]
+        return [self.seed, int(self.oracle.numbers[0]), self.number, part]
 
     # --- checkpoints -----------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import CheckpointError, DataError
-from distsvm.messages import Ascended, Ascent, Facts, Planes, Score, Summary, Sums
+from distsvm.messages import Ascended, Ascent, Facts, Holding, Planes, Score, Summary, Sums
 from distsvm.storage import read_arrays, write_arrays
 from distsvm.tasks.base import Task
 from distsvm.tasks.oracle import Oracle, Separation
@@ -144,16 +144,19 @@ class ShardWorker:
 
     # --- dual ascent -----------------------------------------------------------------------
 
-    def hold(self, C_share: float, memory_mb: float) -> None:
+    def hold(self, C_share: float, memory_mb: float, seed: int) -> None:
         """Begin the dual ascent, with all α at the truths; `C_share` is C / Σc of all examples."""
-        self.ascent = BlockAscent(
-            self.oracle, self.weight, C_share, self._dim, int(self.oracle.numbers[0]), memory_mb
-        )
+        self.ascent = BlockAscent(self.oracle, self.weight, C_share, self._dim, seed, memory_mb)
 
     def ascend(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> Ascended:
         """One round of the dual ascent; see BlockAscent.round."""
         assert self.ascent is not None, "hold() comes first"
         return self.ascent.round(w, point, todo)
+
+    def holding(self) -> Holding:
+        """Σ α·p and Σ α·q before the last round's changes."""
+        assert self.ascent is not None, "hold() comes first"
+        return self.ascent.holding()
 
     # --- predictions -----------------------------------------------------------------------
 

@@ -60,11 +60,11 @@ class PlaneStock:
         """Planes with α > 0."""
         return int(np.count_nonzero(self.held.alpha))
 
-    def support(self) -> tuple[Planes, np.ndarray]:
-        """The planes with α > 0, and their α."""
-        row, slot = np.nonzero(self.held.alpha)
+    def support(self, alpha: np.ndarray) -> tuple[Planes, np.ndarray]:
+        """The planes with α > 0, and their α, for any α of this stock's shape."""
+        row, slot = np.nonzero(alpha)
         planes = Planes(row, self.outputs[row * self.size + slot], self.held.loss[row, slot])
-        return planes, self.held.alpha[row, slot]
+        return planes, alpha[row, slot]
 
     # --- what comes and goes ---------------------------------------------------------------
 

@@ -76,6 +76,8 @@ def test_stripping_lengths_and_inputs_alone(tmp_path):
     assert same.x[0] == (("dogs", "N"), ("*", "-NONE-"), ("run", "V"))
     (short,) = [spec.load() for spec in TreebankData(path, max_length=2).specs(1)]
     assert short.n == 1
+    with pytest.raises(DataError, match=r"t\.mrg.*no sentence of at most 1 words.*n_shards"):
+        TreebankData(path, max_length=1).specs(1)[0].load()
     (alone,) = [spec.load() for spec in TreebankData(path).unlabelled().specs(1)]
     assert alone.y is None
     assert alone.x == shard.x

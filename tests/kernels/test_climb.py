@@ -1,5 +1,7 @@
 """Steps over one example's planes raise the dual, stay feasible and lead to the exact optimum."""
 
+import itertools
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -72,7 +74,7 @@ def test_more_steps_never_lower_the_dual(case):
     block = Block(case)
     gains = [climbed(block, n)[0] for n in (0, 1, 2, 5, 20, 100)]
     assert gains[0] == 0
-    assert all(a <= b for a, b in zip(gains, gains[1:], strict=False))
+    assert all(a <= b for a, b in itertools.pairwise(gains))
 
 
 @settings(deadline=None, max_examples=150)

@@ -39,6 +39,20 @@ class Problem:
                     y = self.truth[self.starts[m] : self.starts[m + 1]]
                     holey[y[:-1], y[1:]] = False
             self.steps = np.where(holey, -np.inf, self.steps)
+            self.make_more_holes(holes / 2, lengths if sure else [])
+
+    def make_more_holes(self, share, lengths):
+        """Tokens that cannot have some label, and labels that cannot be first or last."""
+        holey = [self.rng.random(a.shape) < share for a in (self.emissions, self.start, self.end)]
+        holey[0][np.arange(self.truth.size), self.truth] &= not lengths
+        for m, length in enumerate(lengths):
+            if length:
+                holey[1][self.truth[self.starts[m]]] = False
+                holey[2][self.truth[self.starts[m + 1] - 1]] = False
+        self.emissions, self.start, self.end = (
+            frozen(np.where(hole, -np.inf, a))
+            for hole, a in zip(holey, (self.emissions, self.start, self.end), strict=True)
+        )
 
     def draw(self, *shape):
         return frozen(self.rng.integers(-2, 3, shape).astype(float))

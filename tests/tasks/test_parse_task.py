@@ -9,11 +9,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from parse_enumeration import CASES, all_trees, check_best, check_most_violated, score, weights
 
+from distsvm import train
 from distsvm.data.grammar import Grammar
 from distsvm.data.shard import Shard
 from distsvm.data.trees import TOP, Tree
 from distsvm.errors import ConfigError, DataError
 from distsvm.messages import Planes
+from distsvm.model import Model
 from distsvm.tasks.parse import ParseTask
 from distsvm.tasks.parse_rows import TreeRows
 from distsvm.testing import check_task
@@ -234,6 +236,20 @@ def test_a_sentence_that_takes_too_much_memory_is_refused_by_name(losses):
     for search in (oracle.decode, oracle.separate):
         with pytest.raises(DataError, match="example 3: a sentence of 2,000 words takes more"):
             search(view, np.zeros(1, np.int64))
+
+
+def test_training_and_prediction_name_the_sentence_that_takes_too_much_memory():
+    trees = small_treebank() * 20
+    long = Tree("S", tuple(Tree("N", word="w") for _ in range(2000)))
+    inputs = [tree.sentence() for tree in (*trees, long)]
+    task, _ = prepared([*trees, long], memory_mb=100.0)
+    message = "example 80: a sentence of 2,000 words takes more memory than 100 MB"
+    with pytest.raises(DataError, match=message):
+        train(
+            ParseTask(memory_mb=100.0), inputs, [*trees, long], C=1.0, n_shards=2, executor="serial"
+        )
+    with pytest.raises(DataError, match=message):
+        Model(task, np.zeros(task.dim)).predict(inputs, executor="serial")
 
 
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])

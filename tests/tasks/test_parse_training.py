@@ -78,6 +78,10 @@ def test_f1_and_its_reference_over_original_brackets_learn_about_the_same():
     for name in ("f1", "f1-brackets"):
         result = train(ParseTask(name), inputs, trees, **CONFIG | {"executor": "serial"})
         assert result.stop_reason == "eps"
+        again = train(
+            ParseTask(name), inputs, trees, **CONFIG | {"executor": "threads", "n_workers": 2}
+        )
+        assert np.array_equal(again.model.w, result.model.w)
         reference = replace(result.model.task, losses="f1-brackets")
         own = {name: result.model.w, "counted": reference.likelihood_weights()}
         for key, w in own.items():

@@ -38,7 +38,7 @@ def test_every_combination_passes_check_task(losses, order, allowed):
     check_task(task, list(zip(inputs, outputs, strict=True)), outputs=all_outputs(task), n_points=3)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     st.integers(0, 10**6), st.sampled_from(COMBINATIONS), st.sampled_from(["margin", "slack"]),
     st.sampled_from([None, 3]),
@@ -305,6 +305,34 @@ def test_rules_that_allow_nothing_are_told_at_prediction():
 def test_bad_settings_are_refused_by_name(change, message):
     with pytest.raises(ConfigError, match=message):
         prepared(SequenceTask(**change), *GOOD)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("rescaling", ["margin", "slack"])
+@pytest.mark.parametrize("losses", ["hamming", "zero-one"])
+def test_two_thousand_tokens_are_searched_exactly(losses, rescaling, order):
+    rng = np.random.default_rng(0)
+    x = [[f"f{i}"] for i in rng.integers(0, 400, 2000)]
+    y = rng.choice(["X", "Y", "Z"], 2000).tolist()
+    task = prepared(task_of(losses, order), [x], [y])
+    w = np.zeros(task.dim)  # without transitions, every token is on its own
+    task.parts(w).emissions[:] = rng.standard_normal((task.n_features, 3)) - 1.5
+    for row in range(task.n_features):  # most truths are best by far, so that few are wrong
+        task.parts(w).emissions[row, row % 3] += 3.0
+    tokens = [name for (name,) in x]
+    columns = [task.dictionary.tolist().index(name) for name in tokens]
+    scores, own = task.parts(w).emissions[columns], task.tag_places(y)
+    true = scores[np.arange(2000), own]
+    scores = scores.copy()
+    scores[np.arange(2000), own] = -np.inf
+    gains = np.sort(scores.max(axis=1) - true)[::-1]  # of the best wrong tag of every token
+    totals, wrong = np.cumsum(gains), np.arange(1, 2001)
+    delta = task.loss_scale * (wrong if losses == "hamming" else np.ones(2000))
+    values = delta * (1 + totals) if rescaling == "slack" else delta + totals
+    oracle = task.oracle(task.shard([x], [y]), rescaling)
+    answer = oracle.separate(oracle.view(w), np.zeros(1, np.int64))
+    assert np.isclose(answer.value[0], max(0.0, values.max()))
+    assert len(task.decode(w, x)) == 2000
 
 
 def test_a_sequence_too_long_for_its_count_search_is_refused_and_margin_takes_it():

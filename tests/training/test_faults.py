@@ -76,6 +76,23 @@ def test_killed_worker_with_a_cache_reaches_the_same_optimum(executor, road, tmp
     assert result.history[-1].n_restarts == 2
 
 
+@pytest.mark.parametrize("executor", REMOTE)
+@pytest.mark.parametrize("after", [25, 60])
+def test_killed_worker_of_the_dual_ascent_loses_planes_but_no_dual_value(executor, after, tmp_path):
+    expected = train(ToyChain(), INPUTS, OUTPUTS, executor="serial", C=20.0, eps=1e-3)
+    task = Deadly(marker=str(tmp_path), deaths=2, after=after)
+    result = train(task, INPUTS, OUTPUTS, solver="multi-plane", executor=executor, **CONFIG)
+    assert (tmp_path / "died-1").exists()
+    assert result.stop_reason == "eps"
+    assert result.dual <= expected.primal
+    assert expected.dual <= result.primal
+    duals = [record.dual for record in result.history]
+    assert duals == sorted(duals)
+    norms = [record.w_norm for record in result.history]
+    assert all(norm > 0 for norm in norms[1:])  # nothing was thrown away with the worker
+    assert result.history[-1].n_restarts == 2
+
+
 def test_a_worker_that_dies_again_and_again_ends_the_run(tmp_path):
     task = Deadly(marker=str(tmp_path), deaths=99, after=1)
     with pytest.raises(WorkerLost, match="shards"):

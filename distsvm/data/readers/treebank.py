@@ -121,6 +121,11 @@ class TreebankSpec:
                 if self.max_length is None or len(sentence) <= self.max_length:
                     inputs.append(sentence)
                     outputs.append(tree)
+        if not inputs and self.max_length is not None:
+            raise DataError(
+                f"{self.source}: no sentence of at most {self.max_length} words (max_length); take "
+                "fewer shards (n_shards), or longer sentences"
+            )
         return Shard(inputs, outputs if self.labelled else None, None, source=self.source)
 
     @property
