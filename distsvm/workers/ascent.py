@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from distsvm.messages import Ascended, Ascent, Holding
 from distsvm.tasks.climber import Climber, Visits
-from distsvm.tasks.oracle import Oracle
+from distsvm.tasks.oracle import Oracle, Separation
 from distsvm.workers.stock import PlaneStock
 
 MEGABYTE = 2**20
@@ -106,8 +107,7 @@ class BlockAscent:
         """The oracle on every example at one point: Σ c_i·H_i there, and whether it is exact."""
         view, upper, exact = self.oracle.view(point), 0.0, True
         for rows in _pieces(np.arange(self.oracle.n), self.oracle.piece):
-            answer = self.oracle.separate(view, rows)
-            self.stock.insert(answer.planes)
+            answer = self._ask(view, rows)
             upper += float(self.weight[rows] @ answer.upper)
             exact &= answer.exact
         return upper, exact
@@ -118,11 +118,18 @@ class BlockAscent:
         chosen = np.argsort(-self.share, kind="stable")[:n]
         total, held = Visits(), self.stock.held
         for rows in _pieces(np.random.default_rng(self._seed(0)).permutation(chosen), PIECE):
-            self.stock.insert(self.oracle.separate(climber.view(), rows).planes)
+            self._ask(climber.view(), rows)
             held = self.stock.held
             total = total.plus(climber.visit(held, self.stock.outputs, rows, todo.tol))
             self.share[rows] = held.gap[rows]
         return n, total
+
+    def _ask(self, view: Any, rows: np.ndarray) -> Separation:
+        answer = self.oracle.separate(view, rows)
+        # All but the truth's: an output without loss may be violated all the same.
+        worth = np.flatnonzero((answer.planes.loss > 0) | (answer.value > 0))
+        self.stock.insert(answer.planes.take(worth))
+        return answer
 
     def _passes(self, todo: Ascent) -> Iterator[np.ndarray]:
         """The examples of each pass, in an order of its own: all, then those worth another."""

@@ -69,8 +69,7 @@ class PlaneStock:
     # --- what comes and goes ---------------------------------------------------------------
 
     def insert(self, planes: Planes) -> None:
-        """Take in planes that the oracle found, at most one an example; the truth's are passed."""
-        planes = planes.take(np.flatnonzero(planes.loss > 0))
+        """Take in planes that the oracle found, at most one an example, and not the truth's."""
         if not len(planes):
             return
         key = self.oracle.keys(planes.output)

@@ -52,7 +52,8 @@ class Holding:
         self.inputs, self.outputs = inputs, outputs
         for _ in range(5):
             view = self.oracle.view(self.point())
-            self.stock.insert(self.oracle.separate(view, np.arange(self.oracle.n)).planes)
+            answer = self.oracle.separate(view, np.arange(self.oracle.n))
+            self.stock.insert(answer.planes.take(np.flatnonzero(answer.value > 0)))
 
     def point(self):
         w = np.round(self.rng.normal(size=self.task.dim), 2)
