@@ -36,7 +36,15 @@ class StopAfter(Callback):
 
 @pytest.mark.parametrize("cut", [1, 2, 7, 20])
 @pytest.mark.parametrize(
-    "road", [{}, {"refresh_fraction": 0.3}, {"cache_size": 0}, {"n_blocks": 2}]
+    "road",
+    [
+        {},
+        {"refresh_fraction": 0.3},
+        {"cache_size": 0},
+        {"n_blocks": 2},
+        {"solver": "multi-plane"},
+        {"solver": "multi-plane", "ask_share": 1.0, "rescaling": "slack"},
+    ],
 )
 def test_a_resumed_run_has_the_bits_of_one_never_stopped(tmp_path, cut, road):
     whole = go(tmp_path / "whole", **road)

@@ -7,6 +7,7 @@ from toy_tasks import ToyChain, toy_chains
 
 from distsvm import MulticlassTask, train
 from distsvm.data.synthetic import make_multiclass, make_sparse_multiclass
+from distsvm.tasks.sequence import SequenceTask
 
 WORKER_FIELDS = {"seconds", "elapsed_s", "busy_s", "n_restarts"}
 
@@ -50,7 +51,39 @@ def chains():
     }  # fmt: skip
 
 
-PROBLEMS = {make.__name__: make for make in (dense, dense32, csr, chains)}
+ASCENT = {"solver": "multi-plane"}
+
+
+def dense_ascent():
+    X, y = make_multiclass(300, 12, 5, noise=0.3, seed=3)
+    return MulticlassTask(scale=True), (X.astype(np.float32), y), {
+        "C": 50.0, "eps": 0.01, "n_blocks": 3, **ASCENT,
+    }  # fmt: skip
+
+
+def csr_ascent():
+    task, data, config = csr()
+    return task, data, config | ASCENT | {"n_blocks": None, "rescaling": "slack"}
+
+
+def chains_ascent():
+    task, data, config = chains()
+    return task, data, config | ASCENT | {"n_shards": 5, "random_state": 3}
+
+
+def tags_ascent():
+    examples = []
+    for symbols, tags in zip(*toy_chains(n=60), strict=True):
+        examples.append(([[f"s{s}"] for s in symbols], ["AB"[tag] for tag in tags]))
+    return SequenceTask(), examples, {"C": 30.0, "eps": 1e-3, "n_blocks": 4, **ASCENT}
+
+
+PROBLEMS = {
+    make.__name__: make
+    for make in (
+        dense, dense32, csr, chains, dense_ascent, csr_ascent, chains_ascent, tags_ascent,
+    )
+}  # fmt: skip
 _reference = {}
 
 

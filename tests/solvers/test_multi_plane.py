@@ -1,0 +1,244 @@
+"""The dual ascent reaches the certified optimum of every task, and its dual never falls."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+from test_one_slack import check, reference
+from toy_tasks import BoundedChain, ToyChain, all_planes, primal, toy_chains
+
+from distsvm import BinaryTask, MulticlassTask, train
+from distsvm.data.dataset import PairData
+from distsvm.data.synthetic import make_multiclass
+from distsvm.data.synthetic_trees import make_treebank
+from distsvm.solvers.multi_plane import MultiPlane
+from distsvm.tasks.parse import ParseTask
+from distsvm.tasks.sequence import SequenceTask
+from distsvm.vectors import to_dense
+from distsvm.workers.shard_worker import ShardWorker
+
+BLOCKS = [1, 3, 8]
+EPS = 1e-4
+
+
+class Problem:
+    """A task, its examples, and all planes of the whole problem by enumeration."""
+
+    def __init__(self, task, inputs, outputs, others, C=15.0, weight=None):
+        self.task, self.inputs, self.outputs, self.others = task, inputs, outputs, others
+        self.C, self.weight = C, weight
+
+    def train(self, rescaling="margin", **config):
+        settings = {"C": self.C, "eps": EPS, "executor": "serial", "solver": "multi-plane"}
+        return train(
+            self.task, self.inputs, self.outputs, weight=self.weight, rescaling=rescaling,
+            **settings | config,
+        )  # fmt: skip
+
+    def planes(self, task, rescaling):
+        dense = self.inputs.toarray() if sparse.issparse(self.inputs) else self.inputs
+        planes = []
+        for x, y in zip(dense, self.outputs, strict=True):
+            truth, rows = to_dense(task.joint_features(x, y)), []
+            for other in self.others(x):
+                p, q = truth - to_dense(task.joint_features(x, other)), task.loss(y, other)
+                rows.append((q * p if rescaling == "slack" else p, q))
+            planes.append(rows)
+        return planes
+
+    def check(self, result, rescaling):
+        assert result.stop_reason == "eps"
+        planes = self.planes(result.model.task, rescaling)
+        check(result, planes, reference(planes, self.C, self.weight), self.weight)
+
+
+def binary():
+    X, y = make_multiclass(30, 4, 2, noise=0.4, seed=0)
+    return Problem(BinaryTask(scale=True), X, np.where(y > 0, 1, -1), lambda x: [-1, 1])
+
+
+def forgiving():
+    """Costs that are not symmetric, mistakes without loss among them; sparse rows and weights."""
+    X, y = make_multiclass(40, 6, 3, noise=0.4, seed=1)
+    X[np.abs(X) < 0.5] = 0
+    task = MulticlassTask(losses=[[0, 1, 0], [2, 0, 0.5], [1, 3, 0]])
+    weight = np.random.default_rng(0).random(40) + 0.5
+    return Problem(task, sparse.csr_matrix(X), y, lambda x: [0, 1, 2], weight=weight)
+
+
+def dense():
+    X, y = make_multiclass(40, 5, 4, noise=0.4, seed=2)
+    weight = np.where(np.arange(40) % 3, 1.0, 2.0)
+    return Problem(MulticlassTask(), X.astype(np.float32), y, lambda x: range(4), weight=weight)
+
+
+def sequences(order=1, **more):
+    symbols, tags = toy_chains(n=24, length=3, seed=3)
+    inputs = [[{f"s{s}": 1.0 + 0.5 * s} for s in x] for x in symbols]
+    outputs = [["AB"[tag] for tag in y] for y in tags]
+    task = SequenceTask(order=order, **more)
+    return Problem(
+        task, inputs, outputs, lambda x: map(list, itertools.product("AB", repeat=len(x)))
+    )
+
+
+def second_order():
+    return sequences(order=2, losses="zero-one")
+
+
+PROBLEMS = {make.__name__: make for make in (binary, forgiving, dense, sequences, second_order)}
+
+
+@pytest.mark.parametrize("n_blocks", BLOCKS)
+@pytest.mark.parametrize("rescaling", ["margin", "slack"])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_task_reaches_the_certified_optimum(name, rescaling, n_blocks):
+    problem = PROBLEMS[name]()
+    problem.check(problem.train(rescaling, n_blocks=n_blocks), rescaling)
+
+
+INPUTS, OUTPUTS = toy_chains(n=40, seed=2)
+WEIGHT = np.where(np.arange(40) % 3 == 0, 2.0, 1.0)
+
+
+@pytest.mark.parametrize("n_blocks", BLOCKS)
+@pytest.mark.parametrize("rescaling", ["margin", "slack"])
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["alike", "weighted"])
+def test_a_task_in_python_reaches_the_certified_optimum(weight, rescaling, n_blocks):
+    result = train(
+        ToyChain(), INPUTS, OUTPUTS, weight=weight, C=20.0, eps=1e-5, executor="serial",
+        solver="multi-plane", rescaling=rescaling, n_blocks=n_blocks,
+    )  # fmt: skip
+    planes = all_planes(ToyChain(), INPUTS, OUTPUTS, rescaling)
+    check(result, planes, reference(planes, 20.0, weight), weight)
+
+
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize(
+    ("losses", "rescaling"),
+    [("zero-one", "margin"), ("zero-one", "slack"), ("brackets", "margin"), ("f1", "margin"),
+     ("f1", "slack")],
+)  # fmt: skip
+def test_trees_reach_the_optimum_of_one_slack(losses, rescaling, words):
+    trees = make_treebank(30, max_length=8, seed=1)
+    inputs = [[word if words else (word, tag) for word, tag in t.sentence()] for t in trees]
+    config = {"C": 30.0, "eps": 1e-3, "executor": "serial", "rescaling": rescaling}
+    task = ParseTask(losses, words=words)
+    one = train(task, inputs, trees, solver="one-slack", **config)
+    for n_blocks in BLOCKS:
+        two = train(task, inputs, trees, solver="multi-plane", n_blocks=n_blocks, **config)
+        assert (two.stop_reason, two.certificate) == ("eps", "exact")
+        assert two.gap <= 30.0 * 1e-3
+        assert max(one.dual, two.dual) <= min(one.primal, two.primal)
+        oracle = two.model.task.oracle(task.shard(inputs, trees), rescaling)
+        hinge = oracle.separate(oracle.view(two.model.w), np.arange(30)).upper
+        again = 0.5 * two.model.w @ two.model.w + 30.0 * hinge.mean()
+        assert math.isclose(two.primal, again, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e-2, 1.0, 1e3])
+def test_any_C_is_solved_to_a_relative_gap(factor):
+    planes = all_planes(ToyChain(), INPUTS, OUTPUTS, "margin")
+    result = train(
+        ToyChain(), INPUTS, OUTPUTS, C=factor, eps=0, rel_gap=1e-4, max_rounds=3000,
+        executor="serial", solver="multi-plane",
+    )  # fmt: skip
+    assert result.stop_reason in ("rel_gap", "eps")
+    assert result.gap <= 1e-4 * result.primal
+    assert math.isclose(primal(planes, result.model.w, factor), result.primal, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("config", [{}, {"ask_share": 1.0}, {"ask_share": 0.05}], ids=str)
+def test_the_share_of_the_examples_asked_changes_only_the_road(config):
+    problem = sequences()
+    problem.check(problem.train(**config), "margin")
+
+
+def test_little_memory_for_planes_still_gives_true_bounds():
+    problem = sequences()
+    result = problem.train(plane_memory_mb=1e-6, max_rounds=60)
+    planes = problem.planes(result.model.task, "margin")
+    optimum = reference(planes, problem.C)
+    assert result.dual <= optimum * (1 + 1e-6)
+    assert optimum * (1 - 1e-6) <= result.primal
+    own = primal(planes, result.model.w, problem.C)
+    assert math.isclose(own, result.primal, rel_tol=1e-9)
+
+
+def test_bounds_narrow_and_only_fresh_rounds_certify():
+    result = sequences().train(n_blocks=3)
+    for before, after in itertools.pairwise(result.history):
+        assert after.best_primal <= before.best_primal
+        assert after.dual >= before.dual
+    for record in result.history:
+        assert (record.primal is not None) == (record.kind == "fresh")
+        assert record.dual <= record.best_primal + 1e-12
+    assert result.history[-1].kind == "fresh"
+    assert {record.kind for record in result.history} > {"fresh"}
+
+
+def test_the_last_round_allowed_certifies():
+    for max_rounds in (1, 2, 5, 6):
+        result = sequences().train(max_rounds=max_rounds)
+        assert (result.stop_reason, result.n_rounds) == ("max_rounds", max_rounds)
+        assert result.history[-1].kind == "fresh"
+        assert result.dual <= result.primal
+
+
+def test_a_bounding_oracle_gives_an_upper_bound_certificate():
+    planes = all_planes(ToyChain(), INPUTS, OUTPUTS, "margin")
+    optimum = reference(planes, 20.0)
+    result = train(
+        BoundedChain(slackness=0.01), INPUTS, OUTPUTS, C=20.0, eps=0.02, executor="serial",
+        solver="multi-plane",
+    )  # fmt: skip
+    assert (result.certificate, result.stop_reason) == ("upper bound", "eps")
+    assert result.primal >= primal(planes, result.model.w, 20.0) - 1e-9
+    assert result.dual <= optimum + 1e-9 <= result.primal + 2e-9
+
+
+class Blocks:
+    """A risk whose blocks are at hand, without any executor."""
+
+    def __init__(self, n_blocks):
+        self.task, self.dim, self.n_blocks = ToyChain(), ToyChain().dim, n_blocks
+        self.workers, first = [], 0
+        for spec in PairData(INPUTS, OUTPUTS, WEIGHT).specs(n_blocks):
+            worker = ShardWorker(spec)
+            first += worker.bind(self.task, "margin", 0, False, first).n_examples
+            self.workers.append(worker)
+        self.total_weight = float(WEIGHT.sum())
+
+    def hold(self, C, memory_mb, seed):
+        for worker in self.workers:
+            worker.hold(C / self.total_weight, memory_mb, seed)
+
+    def ascend(self, w, point, todo):
+        w = w.copy()
+        w.flags.writeable = False
+        return [worker.ascend(w, point, todo) for worker in self.workers]
+
+
+@pytest.mark.parametrize("n_blocks", BLOCKS)
+def test_the_dual_itself_never_falls_and_is_what_the_workers_hold(n_blocks):
+    risk = Blocks(n_blocks)
+    solver = MultiPlane(C=20.0, eps=1e-5)
+    state = solver.begin(risk, None)
+    optimum = reference(all_planes(ToyChain(), INPUTS, OUTPUTS, "margin"), 20.0, WEIGHT)
+    n_scaled = 0
+    before = 0.0
+    for record in itertools.islice(solver.rounds(risk, state), 2000):
+        assert state.dual >= before - 1e-9 * optimum
+        assert state.dual <= optimum * (1 + 1e-6)
+        if record.kind == "fresh":
+            # Made anew from the workers' α, as they were when the round began.
+            assert math.isclose(record.dual, before, rel_tol=1e-9, abs_tol=1e-12)
+        assert math.isclose(state.square, state.w @ state.w, rel_tol=1e-9, abs_tol=1e-12)
+        before = state.dual
+        n_scaled += state.taken < 1
+        if record.gap <= 20.0 * 1e-4:
+            break
+    assert record.gap <= 20.0 * 1e-4
+    assert n_scaled > 0 or n_blocks == 1
