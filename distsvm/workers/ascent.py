@@ -143,7 +143,8 @@ class BlockAscent:
             yield np.random.default_rng(self._seed(1 + number)).permutation(rows)
 
     def _seed(self, part: int) -> list[int]:
-        return [self.seed, int(self.oracle.numbers[0]), self.number, part]
+        first = int(self.oracle.numbers[0]) if self.oracle.n else 0  # all may have been left out
+        return [self.seed, first, self.number, part]
 
     # --- checkpoints -----------------------------------------------------------------------
 

@@ -92,21 +92,23 @@ def test_the_optimum_is_that_of_the_others_on_any_shards_and_executor(case, exec
     assert max(result.dual, without.dual) <= min(result.primal, without.primal) + 1e-9
 
 
-@pytest.mark.parametrize("fraction", [1.0, 0.3])
-def test_a_shard_may_lose_all_its_examples(case, tmp_path, fraction):
+@pytest.mark.parametrize(
+    "road", [{}, {"refresh_fraction": 0.3}, {"solver": "multi-plane"}], ids=str
+)
+def test_a_shard_may_lose_all_its_examples(case, tmp_path, road):
     make, inputs, outputs, kept, left_out = case
     order = [*left_out[:6], *kept]
     inputs, outputs = [inputs[i] for i in order], [outputs[i] for i in order]
     n_shards = len(order)  # one example each
     result = go(
-        make(unfit="drop"), inputs, outputs, n_shards=n_shards, refresh_fraction=fraction,
-        run_dir=str(tmp_path / "run"),
+        make(unfit="drop"), inputs, outputs, n_shards=n_shards, run_dir=str(tmp_path / "run"),
+        **road,
     )  # fmt: skip
     assert result.n_dropped == 6
     assert result.stop_reason == "eps"
     again = go(
-        make(unfit="drop"), inputs, outputs, n_shards=n_shards, refresh_fraction=fraction,
-        run_dir=str(tmp_path / "run"), resume=True,
+        make(unfit="drop"), inputs, outputs, n_shards=n_shards, run_dir=str(tmp_path / "run"),
+        resume=True, **road,
     )  # fmt: skip
     assert np.array_equal(again.model.w, result.model.w)
     run = json.loads((tmp_path / "run" / "run.json").read_text())
