@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,14 +12,25 @@ from distsvm.data.features import DenseRows, Rows, SparseRows, frozen
 from distsvm.data.shard import Shard
 from distsvm.errors import DataError
 from distsvm.kernels import classes as class_kernels
+from distsvm.kernels import climb_classes, climb_paths
 from distsvm.kernels import rows as row_kernels
+from distsvm.kernels.climb import Held
+from distsvm.kernels.climb_classes import Coding
 from distsvm.messages import Planes
+from distsvm.tasks.class_climber import (
+    ClassClimber,
+    ClassView,
+    DenseClassClimber,
+    SparseClassClimber,
+)
 from distsvm.tasks.oracle import Oracle, Separation
 
 if TYPE_CHECKING:
     from distsvm.tasks.classes import ClassTask
 
 PIECE_BYTES = 4 << 20
+CALL_WORK = 0.2
+"""A product of the search over all classes, in terms of one of a climber's."""
 
 
 class ClassOracle(Oracle):
@@ -41,18 +53,21 @@ class ClassOracle(Oracle):
         row_bytes = max(8 * k, self.rows.nbytes // max(1, self.n))
         self.piece = max(256, 4 * r, PIECE_BYTES // row_bytes)
 
-    def view(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def view(self, w: np.ndarray) -> ClassView:
         V, bias = self.task.weights(w)
-        return frozen(V), frozen(bias)
+        return ClassView(frozen(V), frozen(bias))
 
-    def scores(self, view: tuple[np.ndarray, np.ndarray], rows: np.ndarray) -> np.ndarray:
+    def scores(self, view: ClassView, rows: np.ndarray) -> np.ndarray:
         """⟨w, Ψ(x, ŷ)⟩ of every class, shape (m, k)."""
-        V, bias = view
+        V, bias, change = view
         out = np.empty((rows.size, bias.size))
         if isinstance(self.rows, DenseRows):
             row_kernels.dense_products(self.rows.values, frozen(rows), V, bias, out)
+        elif change is None:
+            row_kernels.sparse_products(*self.sparse(), frozen(rows), V, bias, out)
         else:
-            row_kernels.sparse_products(*self._sparse(), frozen(rows), V, bias, out)
+            climb_paths.changed_products(*self.sparse(), frozen(rows), V, *change, out)
+            out += bias
         return self.task.per_class(out)
 
     def separate(self, view: Any, rows: np.ndarray) -> Separation:
@@ -97,7 +112,34 @@ class ClassOracle(Oracle):
         if isinstance(self.rows, DenseRows):
             row_kernels.dense_sums(self.rows.values, *given)
         else:
-            row_kernels.sparse_sums(*self._sparse(), *given)
+            row_kernels.sparse_sums(*self.sparse(), *given)
+
+    def climber(self, w: np.ndarray, sigma: float) -> ClassClimber:
+        dense = isinstance(self.rows, DenseRows)
+        return (DenseClassClimber if dense else SparseClassClimber)(self, w, sigma)
+
+    def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
+        climb_classes.gram_of_classes(
+            frozen(rows), frozen(slots), self.coding, held, frozen(outputs), self.square_norms
+        )
+
+    def call_work(self) -> float:
+        return CALL_WORK * float(self.rows.costs().mean()) * self.task.n_codes
+
+    @property
+    def coding(self) -> Coding:
+        """The classes as the climbing kernels take them."""
+        return Coding(self._all_truth(), self.codes, self.unit, self.slack)
+
+    @cached_property
+    def square_norms(self) -> np.ndarray:
+        """‖x_i‖² of every row, scaled and with the constant feature."""
+        norms = np.empty(self.n)
+        if isinstance(self.rows, DenseRows):
+            row_kernels.dense_square_norms(self.rows.values, self.scale, norms)
+        else:
+            row_kernels.sparse_square_norms(*self.sparse(), self.scale, norms)
+        return frozen(norms + self.scale[-1] ** 2)
 
     def decode(self, view: Any, rows: np.ndarray) -> np.ndarray:
         return np.argmax(self.scores(view, rows), axis=1).astype(np.int32)
@@ -139,12 +181,7 @@ class ClassOracle(Oracle):
         return None if weights is None else weights[self._all_truth()]
 
     def size(self, weights: np.ndarray) -> tuple[float, float | None]:
-        norms = np.empty(self.n)
-        if isinstance(self.rows, DenseRows):
-            row_kernels.dense_square_norms(self.rows.values, self.scale, norms)
-        else:
-            row_kernels.sparse_square_norms(*self._sparse(), self.scale, norms)
-        norms += self.scale[-1] ** 2
+        norms = self.square_norms
         # ‖code(y)‖² of each example, and the largest ‖code(y) − code(ŷ)‖².
         own, apart = (1.0, 2.0) if self.unit else (self.codes[0, 0] ** 2, 4 * self.codes[0, 0] ** 2)
         radius = np.sqrt(norms.max(initial=0.0) * apart)
@@ -162,7 +199,8 @@ class ClassOracle(Oracle):
     def _truth(self, rows: np.ndarray) -> np.ndarray:
         return frozen(self._all_truth()[rows])
 
-    def _sparse(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def sparse(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values, columns and starts of sparse rows."""
         assert isinstance(self.rows, SparseRows)
         return self.rows.values, self.rows.columns, self.rows.starts
 

@@ -12,7 +12,7 @@ from distsvm.data.features import frozen
 from distsvm.kernels import climb_sparse
 from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
-from distsvm.vectors import Vector, compact
+from distsvm.vectors import SparseVector, Vector, compact, index_type
 
 MAX_STEPS = 50
 """Steps within one visit: an example's few planes are nearly solved by then."""
@@ -109,6 +109,15 @@ def fill_sparse_gram(
         frozen(rows), frozen(slots), frozen(first_planes(held, rows)), frozen(index),
         frozen(value), frozen(starts), held, dim,
     )  # fmt: skip
+
+
+def joined_change(rows: np.ndarray, inner: np.ndarray, last: np.ndarray, dim: int) -> Vector:
+    """u whose rows of r weights (numbers `rows`) are `inner`, and whose last weights are `last`."""
+    filled, end = np.flatnonzero(inner), np.flatnonzero(last)
+    r = inner.shape[1]
+    index = np.concatenate([rows[filled // r] * r + filled % r, dim - last.size + end])
+    value = np.concatenate([inner.ravel()[filled], last[end]])
+    return compact(SparseVector(index.astype(index_type(dim)), value, dim))
 
 
 def first_planes(held: Held, rows: np.ndarray) -> np.ndarray:

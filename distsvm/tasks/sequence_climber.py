@@ -10,9 +10,9 @@ from distsvm.data.features import frozen
 from distsvm.data.ragged import RaggedSlots
 from distsvm.kernels import climb_paths
 from distsvm.kernels.climb import Held
-from distsvm.tasks.climber import MAX_STEPS, Climber, Visits
+from distsvm.tasks.climber import MAX_STEPS, Climber, Visits, joined_change
 from distsvm.tasks.sequence_view import View, chain_view
-from distsvm.vectors import SparseVector, Vector, compact, index_type
+from distsvm.vectors import Vector
 
 if TYPE_CHECKING:
     from distsvm.tasks.sequence_oracle import SequenceOracle
@@ -47,15 +47,7 @@ class SequenceClimber(Climber):
         return View(self._V, tables, (self._Z, self._changed, share))
 
     def change(self) -> Vector:
-        n_labels, dim = self._V.shape[1], self._oracle.task.dim
         rows = np.flatnonzero(self._changed)
         emissions = (self._Z[rows] - self._V[rows]) / self._sigma
         chain = (self._chain - self._chain_w) / self._sigma
-        filled = np.flatnonzero(emissions)
-        index = rows[filled // n_labels] * n_labels + filled % n_labels
-        last = np.flatnonzero(chain)
-        return compact(SparseVector(
-            np.concatenate([index, self._V.size + last]).astype(index_type(dim)),
-            np.concatenate([emissions.ravel()[filled], chain[last]]),
-            dim,
-        ))  # fmt: skip
+        return joined_change(rows, emissions, chain, self._oracle.task.dim)

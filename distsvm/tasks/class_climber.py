@@ -1,0 +1,100 @@
+"""The climbers of classes: dense rows on a copy of w, sparse ones beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from distsvm.data.features import DenseRows, frozen
+from distsvm.kernels import climb_classes
+from distsvm.kernels.climb import Held
+from distsvm.tasks.climber import MAX_STEPS, Climber, Visits, joined_change
+from distsvm.vectors import Vector, compact
+
+if TYPE_CHECKING:
+    from distsvm.tasks.class_oracle import ClassOracle
+
+
+class ClassView(NamedTuple):
+    """Weights of the features as they are, shape (d, r), and of the constant one, shape (r,).
+
+    `change` is None, or (Z, changed, share): of the features that `changed` marks the weights are
+    V + share·(Z − V).
+    """
+
+    V: np.ndarray
+    bias: np.ndarray
+    change: tuple[np.ndarray, np.ndarray, float] | None = None
+
+
+class ClassClimber(Climber):
+    """What both kinds of rows have in common: the constant feature, which is always copied."""
+
+    def __init__(self, oracle: ClassOracle, w: np.ndarray, sigma: float) -> None:
+        self._oracle, self._sigma = oracle, sigma
+        self._scale, self._square = oracle.scale, frozen(oracle.scale**2)
+        self._w = w.reshape(oracle.scale.size, -1)
+        self._V, self._bias = oracle.view(w)[:2]
+        self._z_bias = np.array(self._bias)
+
+    def _own_bias(self) -> np.ndarray:
+        """The constant feature's weights in w + u."""
+        return frozen(self._bias + (self._z_bias - self._bias) / self._sigma)
+
+    def _bias_change(self) -> np.ndarray:
+        scale = self._scale[-1]
+        # Without an intercept its weights stay where they are.
+        return (self._z_bias - self._bias) / (self._sigma * (scale or 1.0))
+
+
+class DenseClassClimber(ClassClimber):
+    """Copies w class by class: every row touches all features."""
+
+    def __init__(self, oracle: ClassOracle, w: np.ndarray, sigma: float) -> None:
+        super().__init__(oracle, w, sigma)
+        self._Z = np.array(self._V.T, order="C")
+
+    def visit(self, held: Held, outputs: np.ndarray, rows: np.ndarray, tol: float) -> Visits:
+        oracle = self._oracle
+        assert isinstance(oracle.rows, DenseRows)
+        return Visits(*climb_classes.visit_dense(
+            frozen(rows), oracle.rows.values, oracle.coding, held, frozen(outputs), self._square,
+            self._sigma, MAX_STEPS, tol, self._Z, self._z_bias,
+        ))  # fmt: skip
+
+    def view(self) -> ClassView:
+        V = self._V + (self._Z.T - self._V) / self._sigma
+        return ClassView(frozen(V), self._own_bias())
+
+    def change(self) -> Vector:
+        u = np.empty(self._w.shape)
+        u[:-1] = (self._Z.T - self._V) / (self._sigma * self._scale[:-1, None])
+        u[-1] = self._bias_change()
+        return compact(u.ravel())
+
+
+class SparseClassClimber(ClassClimber):
+    """Keeps the changed features' weights beside w: there may be many, and few are touched."""
+
+    def __init__(self, oracle: ClassOracle, w: np.ndarray, sigma: float) -> None:
+        super().__init__(oracle, w, sigma)
+        # What is never written to takes no memory.
+        self._Z = np.empty(self._V.shape)
+        self._changed = np.zeros(self._V.shape[0], dtype=bool)
+
+    def visit(self, held: Held, outputs: np.ndarray, rows: np.ndarray, tol: float) -> Visits:
+        oracle = self._oracle
+        return Visits(*climb_classes.visit_sparse_rows(
+            frozen(rows), *oracle.sparse(), oracle.coding, held, frozen(outputs), self._square,
+            self._sigma, MAX_STEPS, tol, self._V, self._Z, self._changed, self._z_bias,
+        ))  # fmt: skip
+
+    def view(self) -> ClassView:
+        change = (self._Z, self._changed, 1.0 / self._sigma)
+        return ClassView(self._V, self._own_bias(), change)
+
+    def change(self) -> Vector:
+        rows = np.flatnonzero(self._changed)
+        inner = (self._Z[rows] - self._V[rows]) / (self._sigma * self._scale[rows, None])
+        return joined_change(rows, inner, self._bias_change(), self._w.size)
