@@ -30,8 +30,8 @@ from distsvm.data.tagging_scores import score_tags
 from distsvm.tasks.sequence import SequenceTask
 
 TEMPLATES = "word[-1..+1]; prefix(1..6)[-1..+1]; suffix(1..6)[-1..+1]; shape"
-OUR_C = (1_000.0, 3_000.0, 10_000.0)
-CRF_C2 = (0.1, 0.3, 1.0)
+OUR_C = (300.0, 1_000.0, 3_000.0)
+CRF_C2 = (0.3, 1.0, 3.0)
 WANTED = -0.1
 QUICK_SENTENCES = 1_500
 
