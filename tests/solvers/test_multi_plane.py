@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from scipy import sparse
-from test_one_slack import check, reference
+from test_one_slack import check, check_history, reference
 from toy_tasks import BoundedChain, ToyChain, all_planes, primal, toy_chains
 
 from distsvm import BinaryTask, MulticlassTask, train
@@ -169,13 +169,7 @@ def test_little_memory_for_planes_still_gives_true_bounds():
 
 def test_bounds_narrow_and_only_fresh_rounds_certify():
     result = sequences().train(n_blocks=3)
-    for before, after in itertools.pairwise(result.history):
-        assert after.best_primal <= before.best_primal
-        assert after.dual >= before.dual
-    for record in result.history:
-        assert (record.primal is not None) == (record.kind == "fresh")
-        assert record.dual <= record.best_primal + 1e-12
-    assert result.history[-1].kind == "fresh"
+    check_history(result)
     assert {record.kind for record in result.history} > {"fresh"}
 
 

@@ -103,8 +103,8 @@ def test_a_weight_of_two_equals_a_repeated_example(cache_size):
     check(one, planes, reference(planes, C, weights), weights)
 
 
-def test_bounds_narrow_and_only_fresh_rounds_certify():
-    result = run(eps=1e-4)
+def check_history(result):
+    """Bounds narrow, and only fresh rounds certify, the last one among them."""
     for before, after in itertools.pairwise(result.history):
         assert after.best_primal <= before.best_primal
         assert after.dual >= before.dual
@@ -112,6 +112,11 @@ def test_bounds_narrow_and_only_fresh_rounds_certify():
         assert (record.primal is not None) == (record.kind == "fresh")
         assert record.dual <= record.best_primal + 1e-12
     assert result.history[-1].kind == "fresh"
+
+
+def test_bounds_narrow_and_only_fresh_rounds_certify():
+    result = run(eps=1e-4)
+    check_history(result)
     assert {record.kind for record in result.history} == {"fresh", "cached"}
 
 

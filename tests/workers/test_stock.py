@@ -8,6 +8,7 @@ from distsvm.data.features import as_rows
 from distsvm.data.shard import Shard
 from distsvm.messages import Planes
 from distsvm.tasks.classes import MulticlassTask
+from distsvm.tasks.sequence import SequenceTask
 from distsvm.workers.stock import FIRST_SIZE, IDLE_VISITS, PlaneStock
 
 N, K, D = 5, 24, 3
@@ -169,3 +170,35 @@ def test_a_restored_stock_goes_on_with_the_same_bits(before, after):
     for name, array in stock.state().items():
         assert np.array_equal(array, twin.state()[name]), name
     assert (twin.size, twin.n_refused) == (stock.size, stock.n_refused)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 10**6), st.lists(st.booleans(), min_size=1, max_size=12))
+def test_outputs_of_many_lengths_stay_with_their_planes(seed, grows):
+    rng = np.random.default_rng(seed)
+    lengths = [1, 4, 2, 5, 3]
+    inputs = [[[f"s{rng.integers(3)}"] for _ in range(length)] for length in lengths]
+    outputs = [rng.choice(["A", "B", "C"], length).tolist() for length in lengths]
+    task = SequenceTask()
+    task = task.prepare(task.scan(task.shard(inputs, outputs)))
+    oracle = task.oracle(task.shard(inputs, outputs), "margin")
+    stock = PlaneStock(oracle, np.full(N, 0.5), PLENTY)
+    every = np.arange(N)
+    for grow in grows:
+        w = rng.standard_normal(task.dim)
+        found = oracle.separate(oracle.view(w), every).planes
+        stock.insert(found.take(np.flatnonzero(found.loss > 0)))
+        oracle.climber(w, 1.0).visit(stock.held, stock.outputs, every, 0.0)
+        if grow:
+            assert stock._grow()
+        stock.held.idle[rng.random(stock.held.idle.shape) < 0.2] = IDLE_VISITS
+        stock.drop_idle()
+    held, gram = stock.held, stock.held.gram.copy()
+    row, slot = np.nonzero(np.arange(stock.size) < held.count[:, None])
+    kept = stock.outputs[row * stock.size + slot]
+    assert np.array_equal(oracle.keys(kept), stock.key[row, slot])
+    assert np.array_equal(oracle.losses(row, kept), held.loss[row, slot])
+    oracle.fill_gram(held, stock.outputs, row, slot)
+    for i in range(N):
+        m = held.count[i]
+        np.testing.assert_allclose(gram[i, :m, :m], held.gram[i, :m, :m])
