@@ -29,7 +29,7 @@ import numpy as np
 import psutil
 from support import machine, table
 
-from distsvm import MulticlassTask, train
+from distsvm import MulticlassTask, Task, train
 from distsvm.data import open_data
 from distsvm.data.synthetic import make_multiclass, make_sparse_multiclass
 from distsvm.data.writers import write_parts
@@ -96,11 +96,12 @@ class Use:
     dim: int
 
 
-def work(executor: Executor, source: Any, cache_size: int, options: dict[str, Any]) -> int:
+def work(
+    executor: Executor, task: Task, source: Any, cache_size: int, options: dict[str, Any]
+) -> int:
     """Load, scan, bind, and do some rounds; returns dim."""
     specs = open_data(source, **options).specs(None)
     executor.start([partial(Measured, spec) for spec in specs])
-    task = MulticlassTask()
     parts = executor.run("scan", task)
     task = task.prepare(sum(parts[1:], parts[0]))
     executor.prepare("bind", task, "margin", cache_size, False, 0)
@@ -110,13 +111,13 @@ def work(executor: Executor, source: Any, cache_size: int, options: dict[str, An
     return task.dim
 
 
-def workers(source: Any, cache_size: int, options: dict[str, Any]) -> Use:
+def workers(task: Task, source: Any, cache_size: int, options: dict[str, Any]) -> Use:
     """Two worker processes after some rounds; the one with more data if they differ."""
     peaks = Peaks(psutil.Process().children)
     peaks.start()
     try:
         with make_executor("processes", 2, compiled=True) as executor:
-            dim = work(executor, source, cache_size, options)
+            dim = work(executor, task, source, cache_size, options)
             data: dict[int, int] = {}
             cache: dict[int, int] = {}
             for pid, n_data, n_cache in executor.run("sizes"):
@@ -133,13 +134,13 @@ def worker_table(
     sources: list[tuple[str, Any, Any, dict[str, Any]]], cache_sizes: tuple[int, ...]
 ) -> None:
     """A row for each (name, data, little data of the same kind, options) and cache size."""
-    rows = []
+    rows, task = [], MulticlassTask()
     for name, source, little, options in sources:
         with make_executor("serial", compiled=True) as compiling:  # a compiler needs memory, too
-            work(compiling, little, 1, options)
-        idle = workers(little, 0, options)
+            work(compiling, task, little, 1, options)
+        idle = workers(task, little, 0, options)
         for size in cache_sizes:
-            full = workers(source, size, options)
+            full = workers(task, source, size, options)
             beside = full.cache - idle.cache + VECTORS * 8 * full.dim
             ratio, at_peak = (
                 (used - idle.held - beside) / (full.data - idle.data)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
+import importlib
 import os
 import statistics
 import sys
 import time
+import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from distsvm.data.readers.treebank import TreebankData
 from distsvm.executors.base import usable_cores
 
 HERE = Path(__file__).parent
@@ -55,6 +60,36 @@ def mnist() -> tuple[np.ndarray, ...]:
         y = next(a for s, a in by_shape.items() if s == (n,))
         parts += [X.reshape(n, -1) / 255.0, y.astype(np.int64)]
     return tuple(parts)
+
+
+def peer(module: str) -> Any:
+    """The package to compare with; the benchmark ends with a reason where it is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        sys.exit(f'{module} is not installed: run pip install -e ".[bench]"')
+
+
+def ud_ewt(folder: str, part: str, n_sentences: int | None = None) -> str:
+    """The path of one part of UD English EWT, unpacked into the folder so that it can be cut."""
+    packed = data_folder() / "ud_ewt" / f"en_ewt-ud-{part}.conllu.gz"
+    text = gzip.decompress(packed.read_bytes()).decode()
+    sentences = text.split("\n\n")[:n_sentences]
+    path = Path(folder) / f"{part}.conllu"
+    path.write_text("\n\n".join(sentences).rstrip("\n") + "\n\n", encoding="utf-8")
+    return str(path)
+
+
+def penn(folder: str, max_length: int, seed: int = 0) -> tuple[Any, Any]:
+    """(training trees, test trees) of the Penn Treebank sample: a seeded split, 80 to 20."""
+    with zipfile.ZipFile(data_folder() / "treebank" / "treebank.zip") as archive:
+        names = [name for name in archive.namelist() if "/combined/" in name]
+        archive.extractall(folder, [name for name in names if name.endswith(".mrg")])
+    data = TreebankData(Path(folder) / "treebank" / "combined", max_length=max_length)
+    trees = [tree for spec in data.specs(1) for tree in spec.load().y]
+    order = np.random.default_rng(seed).permutation(len(trees))
+    cut = round(0.8 * len(trees))
+    return [trees[i] for i in order[:cut]], [trees[i] for i in order[cut:]]
 
 
 def machine() -> str:

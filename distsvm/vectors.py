@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from scipy import sparse
+
+# From so many entries on compiled merging is faster, though it takes some Python to get there.
+LONG = 4096
+PIECE = 1 << 16  # of vectors that are worked on bit by bit, in the processor's cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +38,11 @@ class SparseVector:
         return cls(index, value, dim)
 
     @property
+    def size(self) -> int:
+        """The length of the vector, as arrays call it."""
+        return self.dim
+
+    @property
     def nbytes(self) -> int:
         return self.index.nbytes + self.value.nbytes
 
@@ -40,15 +50,33 @@ class SparseVector:
 Vector: TypeAlias = "np.ndarray | SparseVector"
 
 
-def compact(dense: np.ndarray, gain: float = 1.0) -> Vector:
-    """The same vector, sparse where that takes less than 1/gain of the bytes, else as it is."""
-    index_type = np.int32 if dense.size < 2**31 else np.int64
-    filled = dense != 0
-    nnz = np.count_nonzero(filled)
-    if gain * nnz * (8 + np.dtype(index_type).itemsize) >= dense.nbytes:
-        return dense
-    index = np.flatnonzero(filled)
-    return SparseVector(index.astype(index_type), dense[index], dense.size)
+def index_type(dim: int) -> type[np.integer]:
+    """The smallest type that holds the positions of a vector of length dim."""
+    return np.int32 if dim < 2**31 else np.int64
+
+
+def is_small(nnz: int, dim: int, gain: float = 1.0) -> bool:
+    """Whether nnz entries take less than 1/gain of the bytes of a dense vector."""
+    return gain * nnz * (8 + np.dtype(index_type(dim)).itemsize) < 8 * dim
+
+
+def compact(v: Vector, gain: float = 1.0) -> Vector:
+    """The same vector, sparse where that takes less than 1/gain of the bytes, else dense.
+
+    The form depends on the entries that are not 0, and not on the form that was given.
+    """
+    filled = (v.value if isinstance(v, SparseVector) else v) != 0
+    nnz = int(np.count_nonzero(filled))
+    if not is_small(nnz, v.size, gain):
+        return to_dense(v)
+    if isinstance(v, np.ndarray):
+        index = np.flatnonzero(filled)
+        value = v[index]
+    elif nnz == filled.size:
+        index, value = v.index, v.value
+    else:
+        index, value = v.index[filled], v.value[filled]
+    return SparseVector(index.astype(index_type(v.size), copy=False), value, v.size)
 
 
 def to_dense(v: Vector) -> np.ndarray:
@@ -71,17 +99,31 @@ def add_into(out: np.ndarray, coefficient: float, v: Vector) -> None:
 def add(u: Vector, v: Vector) -> Vector:
     """u + v; sparse only when both are."""
     if isinstance(u, SparseVector) and isinstance(v, SparseVector):
-        index = np.concatenate([u.index, v.index])
-        order = np.argsort(index, kind="stable")  # merges two sorted runs in linear time
-        index, value = index[order], np.concatenate([u.value, v.value])[order]
-        twice = index[1:] == index[:-1]
-        value[:-1][twice] += value[1:][twice]
-        kept = np.concatenate([[True], ~twice])[: index.size]
-        return SparseVector(index[kept], value[kept], u.dim)
+        return _merged(u, v)
     dense, other = (u, v) if isinstance(u, np.ndarray) else (v, u)
     out = np.array(dense)
     add_into(out, 1.0, other)
     return out
+
+
+def _merged(u: SparseVector, v: SparseVector) -> SparseVector:
+    if u.index.size + v.index.size > LONG:
+        total = _as_row(u) + _as_row(v)
+        return SparseVector(total.indices, total.data, u.dim)
+    index = np.concatenate([u.index, v.index])
+    order = np.argsort(index, kind="stable")
+    index, value = index[order], np.concatenate([u.value, v.value])[order]
+    twice = index[1:] == index[:-1]
+    value[:-1][twice] += value[1:][twice]
+    kept = np.concatenate([[True], ~twice])[: index.size]
+    return SparseVector(index[kept], value[kept], u.dim)
+
+
+def _as_row(v: SparseVector) -> sparse.csr_matrix:
+    ends = np.array([0, v.index.size], dtype=v.index.dtype)
+    row = sparse.csr_matrix((v.value, v.index, ends), shape=(1, v.dim))
+    row.has_canonical_format = True  # nobody has to look
+    return row
 
 
 def subtract(u: SparseVector, v: SparseVector) -> SparseVector:
@@ -97,6 +139,16 @@ def scale(v: Vector, factor: float) -> Vector:
     if isinstance(v, SparseVector):
         return SparseVector(v.index, factor * v.value, v.dim)
     return factor * v
+
+
+def mix(u: np.ndarray, v: np.ndarray, share: float) -> np.ndarray:
+    """(1 − share)·u + share·v, without another array of their length on the way."""
+    out = np.empty_like(u)
+    for start in range(0, u.size, PIECE):
+        piece = slice(start, start + PIECE)
+        np.multiply(u[piece], 1 - share, out=out[piece])
+        out[piece] += share * v[piece]
+    return out
 
 
 def dot(u: Vector, v: Vector) -> float:

@@ -1,16 +1,19 @@
 """Sparse and dense vectors agree in every operation."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from distsvm import vectors
 from distsvm.vectors import (
     SparseVector,
     add,
     add_into,
     compact,
     dot,
+    mix,
     scale,
     subtract,
     to_dense,
@@ -46,12 +49,33 @@ def test_operations_do_not_depend_on_the_form(pair):
 
 
 @given(pairs)
+def test_long_vectors_add_up_as_short_ones_do(pair):
+    u, v = pair
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vectors, "LONG", 0)
+        total = add(sparse(u), sparse(v))
+    assert np.array_equal(to_dense(total), u + v)
+    assert (np.diff(total.index) > 0).all()
+
+
+@given(pairs)
+def test_mix_lies_between_piece_by_piece(pair):
+    u, v = pair
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vectors, "PIECE", 7)
+        assert np.array_equal(mix(u, v, 0.25), 0.75 * u + 0.25 * v)
+
+
+@given(pairs)
 def test_compact_takes_the_smaller_form_and_changes_nothing(pair):
     u, _ = pair
-    small = compact(u)
-    assert np.array_equal(to_dense(small), u)
-    assert small.nbytes <= u.nbytes
-    assert isinstance(small, SparseVector) == (12 * np.count_nonzero(u) < u.nbytes)
+    nnz = np.count_nonzero(u)
+    with_zeros = SparseVector(np.arange(u.size), u, u.size)
+    for form in (u, sparse(u), with_zeros):
+        small = compact(form)
+        assert np.array_equal(to_dense(small), u)
+        assert isinstance(small, SparseVector) == (12 * nnz < u.nbytes)
+        assert not isinstance(small, SparseVector) or small.nbytes == 12 * nnz
 
 
 def test_of_sorts_and_leaves_out_zeros():

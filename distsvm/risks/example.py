@@ -10,8 +10,9 @@ import numpy as np
 from distsvm.cuts.cut import Cut
 from distsvm.executors.base import Executor
 from distsvm.messages import Sums
+from distsvm.risks.algebra import combination, products
 from distsvm.risks.base import Answer
-from distsvm.vectors import Vector, add_into, compact, dot, scale, to_dense
+from distsvm.vectors import Vector, compact, scale, to_dense
 
 # Vectors up to this length stay dense, and are multiplied as one matrix: saving bytes or products
 # there would cost more time in Python than it is worth.
@@ -55,10 +56,9 @@ class ExampleRisk:
         return self._answer("refresh", w, round_number, fraction)
 
     def gram_row(self, cut: Cut, cuts: Sequence[Cut]) -> np.ndarray:
-        a = to_dense(cut.a)  # a sparse product with a dense vector is much faster than with another
         if self.dim <= SHORT:
-            return _stacked(cuts) @ a
-        return np.array([dot(other.a, a) for other in cuts])
+            return _stacked(cuts) @ cut.a
+        return products([other.a for other in cuts], cut.a)
 
     def combine(self, vectors: Sequence[Vector], coefficients: np.ndarray) -> Vector:
         return _canonical(self._sum(vectors, coefficients))
@@ -70,11 +70,8 @@ class ExampleRisk:
         return self._sum([cut.a for cut in cuts], alpha)
 
     def _sum(self, vectors: Sequence[Vector], coefficients: np.ndarray) -> np.ndarray:
-        total = np.zeros(self.dim)
-        for vector, coefficient in zip(vectors, coefficients.tolist(), strict=True):
-            if coefficient:
-                add_into(total, coefficient, vector)
-        return total
+        support = np.flatnonzero(coefficients).tolist()
+        return combination([vectors[j] for j in support], coefficients[support], self.dim)
 
     def _answer(self, method: str, *args: Any) -> Answer:
         sums: list[Sums] = self.executor.reduce(method, *args, groups=self.blocks)
@@ -103,5 +100,4 @@ def _canonical(a: Vector) -> Vector:
 
     The order of a product's sum depends on the form, and bits depend on the order.
     """
-    dense = to_dense(a)
-    return dense if dense.size <= SHORT else compact(dense)
+    return to_dense(a) if a.size <= SHORT else compact(a)

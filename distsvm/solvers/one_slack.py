@@ -15,7 +15,7 @@ from distsvm.qp import make_qp
 from distsvm.qp.base import QPSolution, QPSolver
 from distsvm.risks.base import Answer, Risk
 from distsvm.solvers.base import PhaseClock, Round
-from distsvm.vectors import dot
+from distsvm.vectors import dot, mix
 
 # The QP's gap is brought to this part of the round's estimated gap C·violation.
 QP_SHARE = 0.1
@@ -176,7 +176,7 @@ class OneSlack:
         # The last cut from the oracle said little against the model: let it show its own w.
         if state.fresh_violation <= TRUST * state.bounds.gap / self.C:
             return state.w
-        return (1 - self.stabilise) * state.bounds.w + self.stabilise * state.w
+        return mix(state.bounds.w, state.w, self.stabilise)
 
     def _certify(self, state: OneSlackState, found: Found) -> float | None:
         """P at the point that was asked; only a fresh round may say."""

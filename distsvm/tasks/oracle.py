@@ -10,6 +10,7 @@ import numpy as np
 
 from distsvm.errors import DataError
 from distsvm.messages import Planes
+from distsvm.tasks.totals import DenseTotal, Total
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +61,10 @@ class Oracle(ABC):
     @abstractmethod
     def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
         """out += Σ weight·p."""
+
+    def total(self, dim: int) -> Total:
+        """An empty sum of planes, of length dim; oracles that touch little of w give their own."""
+        return DenseTotal(dim, self.accumulate)
 
     @abstractmethod
     def decode(self, view: Any, rows: np.ndarray) -> Any:

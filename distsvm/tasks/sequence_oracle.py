@@ -19,6 +19,8 @@ from distsvm.kernels import viterbi, viterbi_counts, viterbi_many, viterbi_plane
 from distsvm.messages import Planes
 from distsvm.tasks.oracle import Oracle, Separation
 from distsvm.tasks.sequence_packing import broken_rules, packed, tokens_of, truth_of
+from distsvm.tasks.sequence_totals import SequenceTotal
+from distsvm.vectors import add_into
 
 if TYPE_CHECKING:
     from distsvm.tasks.sequence import SequenceTask
@@ -137,22 +139,13 @@ class SequenceOracle(Oracle):
         return values
 
     def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
-        coefficients = weights * planes.loss if self.slack else weights
-        given = (
-            self.starts, self._all_truth().values, frozen(planes.row),
-            frozen(planes.output.starts), frozen(planes.output.values), frozen(coefficients),
-        )  # fmt: skip
-        parts, n = self.task.parts(out), self.n_labels
-        viterbi_tokens.token_sums(*self._sparse(), *given, parts.emissions)
-        if self.task.order == 1:
-            table = parts.transitions[None]
-            viterbi_planes.chain_sums(*given, table, table, parts.start, parts.end)
-            return
-        table, opening = np.zeros((n, n, n)), np.zeros((n, n, n))
-        viterbi_planes.chain_sums(*given, table, opening, parts.start, parts.end)
-        parts.triples[:] += table.transpose(1, 0, 2)
-        parts.pairs[:] += opening[:, 0, :]
-        parts.transitions[:] += table.sum(axis=1) + opening[:, 0, :]
+        total = self.total(out.size)
+        total.add(planes, weights)
+        add_into(out, 1.0, total.vector())
+
+    def total(self, dim: int) -> SequenceTotal:
+        truth = self._all_truth().values
+        return SequenceTotal(self.task, self._sparse(), self.starts, truth, self.slack)
 
     # --- predictions -----------------------------------------------------------------------
 

@@ -17,12 +17,7 @@ from distsvm.messages import Facts, Planes, Score, Summary, Sums
 from distsvm.storage import read_arrays, write_arrays
 from distsvm.tasks.base import Task
 from distsvm.tasks.oracle import Oracle, Separation
-from distsvm.vectors import compact
 from distsvm.workers.cache import PlaneCache
-
-# Sums of shards are added right here, where dense vectors are fast: sparse ones have to be much
-# smaller to be worth it.
-SPARSE_GAIN = 8.0
 
 
 class ShardWorker:
@@ -196,7 +191,7 @@ class Tally:
 
     def __init__(self, worker: ShardWorker) -> None:
         self._worker = worker
-        self._a = np.zeros(worker._dim)
+        self._a = worker.oracle.total(worker._dim)
         self._b = self._upper = 0.0
         self._n_fresh = self._n_hits = 0
         self._exact = True
@@ -212,7 +207,7 @@ class Tally:
 
     def sums(self, n_calls: int) -> Sums:
         return Sums(
-            a=compact(self._a, gain=SPARSE_GAIN),
+            a=self._a.vector(),
             b=self._b,
             upper=self._upper,
             n_fresh=self._n_fresh,
@@ -224,6 +219,6 @@ class Tally:
 
     def _add(self, planes: Planes, upper: np.ndarray) -> None:
         weight = self._worker.weight[planes.row]
-        self._worker.oracle.accumulate(planes, weight, self._a)
+        self._a.add(planes, weight)
         self._b += float(weight @ planes.loss)
         self._upper += float(weight @ upper)

@@ -1,0 +1,97 @@
+"""Tagging in 10 million dimensions: memory of a worker, and what the driver's vectors cost.
+
+Run: python benchmarks/tagging_memory.py          (about 4 minutes; --quick: under a minute)
+
+UD English EWT, XPOS tags, features and files as in tagging.py: 12,544 sentences, a dimension of
+11.8 million. Workers: two processes do two fresh rounds and a cached one, as in memory.py; what a
+worker has at its peak, beside its data, its planes and what an idle worker has, is given in vectors
+of length dim. Driver: a training of some rounds with two threads. Its cuts must be sparse, and its
+vector algebra is the phase "cuts" of the run: products of each new cut with all others, and w.
+
+Wanted: at most 4 vectors a worker; the phase "cuts" under 10% of the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+
+from memory import MB, VECTORS, work, workers
+from support import machine, table, ud_ewt
+from tagging import TEMPLATES
+
+from distsvm import train
+from distsvm.data.readers.conllu import ConlluData
+from distsvm.executors import make_executor
+from distsvm.tasks.sequence import SequenceTask
+
+WANTED_SHARE = 0.1
+LITTLE = 64
+
+
+def worker_table(path: str, little: str, cache_sizes: tuple[int, ...]) -> None:
+    task, options = SequenceTask(), {"templates": TEMPLATES}
+    with make_executor("serial", compiled=True) as compiling:  # a compiler needs memory, too
+        work(compiling, task, little, 1, options)
+    idle, rows = workers(task, little, 0, options), []
+    for size in cache_sizes:
+        full = workers(task, path, size, options)
+        vector = 8 * full.dim
+        beside = idle.held + full.data + full.cache
+        held, peak = ((used - beside) / vector for used in (full.held, full.peak))
+        rows.append(
+            (size, f"{full.dim:,}", f"{vector / MB:.0f}", f"{full.data / MB:.1f}",
+             f"{full.cache / MB:.1f}", f"{idle.held / MB:.0f}", f"{full.held / MB:.0f}",
+             f"{full.peak / MB:.0f}", f"{held:.1f}", f"{peak:.1f}",
+             "yes" if peak <= VECTORS else "NO")
+        )  # fmt: skip
+    print("A worker's memory in MB; beside = (USS − idle − data − planes) / vector")
+    table(
+        ("planes an example", "dimension", "vector", "data", "planes", "idle", "USS", "peak",
+         "beside, now", "at the peak", f"≤ {VECTORS}"),
+        rows,
+    )  # fmt: skip
+    print()
+
+
+def driver_table(path: str, cache_sizes: tuple[int, ...], n_rounds: int) -> None:
+    rows = []
+    for size in cache_sizes:
+        result = train(
+            SequenceTask(), ConlluData(path, templates=TEMPLATES), C=3_000.0, eps=0.0,
+            max_rounds=n_rounds, cache_size=size, executor="threads", n_workers=2,
+        )  # fmt: skip
+        seconds, dim = result.seconds, result.model.task.dim
+        total = seconds["total"] - seconds["load"]
+        share = seconds["cuts"] / total
+        n_passes = result.n_oracle_calls / result.history[0].n_oracle_calls
+        rows.append(
+            (size, result.n_rounds, f"{n_passes:.0f}",
+             result.n_cuts, f"{result.memory['cuts'] / result.n_cuts / MB:.1f}",
+             f"{8 * dim / MB:.0f}", f"{total:.0f}",
+             *(f"{100 * seconds[phase] / total:.1f}%" for phase in ("oracle", "cache", "qp")),
+             f"{100 * share:.1f}%",
+             "yes" if share < WANTED_SHARE else "NO")
+        )  # fmt: skip
+    print("The driver, two threads; shares of the run without loading")
+    table(
+        ("planes an example", "rounds", "passes", "cuts", "MB a cut", "dense MB", "seconds",
+         "oracle", "cache", "qp", "cuts", f"cuts < {100 * WANTED_SHARE:.0f}%"),
+        rows,
+    )  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="1,500 sentences, fewer rounds")
+    args = parser.parse_args()
+    print(machine())
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
+        path = ud_ewt(folder, "train", 1_500 if args.quick else None)
+        little = ud_ewt(other, "train", LITTLE)
+        worker_table(path, little, (0, 10))
+        driver_table(path, (0, 10), 20 if args.quick else 60)
+
+
+if __name__ == "__main__":
+    main()
