@@ -55,6 +55,8 @@ class MultiPlaneState:
         Rounds with oracle calls so far.
     gap, held_gap : float
         The examples' shares of the gap, when the oracle was last asked, and by the held planes.
+    unseen : float
+        How many times as large as those shares the certified gap was, when it was last certified.
     frozen : Frozen or None
         What lost workers had, as long as it is of use.
     """
@@ -74,6 +76,7 @@ class MultiPlaneState:
     n_asked: int = 0
     gap: float = math.inf
     held_gap: float = math.inf
+    unseen: float = 1.0
     frozen: Frozen | None = None
     number: int = 0
     n_stalled: int = 0
@@ -114,7 +117,7 @@ _NUMBERS = (
     "number", "n_stalled", "n_asked", "n_calls", "n_visits", "n_planes", "n_support",
     "plane_bytes", "ask_average",
 )  # fmt: skip
-_REALS = ("sigma", "linear", "square", "taken", "gained", "worked", "rate", "gap", "held_gap")
+_REALS = ("sigma", "linear", "square", "taken", "gained", "worked", "rate", "gap", "held_gap", "unseen")
 
 
 @dataclass(frozen=True)
@@ -177,7 +180,7 @@ class MultiPlane:
         if pays and state.held_gap > HELD_SHARE * state.gap:
             return "none"
         due = state.n_asked % FULL_EVERY == 0 or self.share >= 1
-        return "all" if due or state.gap <= self.C * self.eps else "some"
+        return "all" if due or state.unseen * state.gap <= self.C * self.eps else "some"
 
     def _point(self, state: MultiPlaneState) -> np.ndarray | None:
         """Where to ask about all: None for w itself."""
@@ -220,6 +223,8 @@ class MultiPlane:
         state.bounds.add_primal(primal, asked, all(answer.exact for answer in answers))
         if state.bounds.primal == before[0]:
             state.ask_average = not state.ask_average
+        if 0 < state.gap < math.inf:
+            state.unseen = max(1.0, state.bounds.gap / state.gap)
         same = (state.bounds.primal, state.bounds.dual) == before
         state.n_stalled = state.n_stalled + 1 if same else 0
         return primal
