@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -144,11 +145,21 @@ def scale(v: Vector, factor: float) -> Vector:
 def mix(u: np.ndarray, v: np.ndarray, share: float) -> np.ndarray:
     """(1 − share)·u + share·v, without another array of their length on the way."""
     out = np.empty_like(u)
-    for start in range(0, u.size, PIECE):
-        piece = slice(start, start + PIECE)
+    for piece in _pieces(u.size):
         np.multiply(u[piece], 1 - share, out=out[piece])
         out[piece] += share * v[piece]
     return out
+
+
+def mix_into(out: np.ndarray, v: np.ndarray, share: float) -> None:
+    """out = (1 − share)·out + share·v, in its place."""
+    for piece in _pieces(out.size):
+        out[piece] += share * (v[piece] - out[piece])
+
+
+def _pieces(size: int) -> Iterator[slice]:
+    for start in range(0, size, PIECE):
+        yield slice(start, start + PIECE)
 
 
 def dot(u: Vector, v: Vector) -> float:

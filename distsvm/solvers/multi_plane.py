@@ -13,7 +13,7 @@ from distsvm.messages import Ascended, Ascent
 from distsvm.risks.blocks import BlockRisk
 from distsvm.solvers.base import PhaseClock, Round
 from distsvm.solvers.frozen import Frozen
-from distsvm.vectors import add_into, dot, mix, scale
+from distsvm.vectors import add_into, dot, mix_into, scale
 
 # Of so many rounds that ask the oracle, one asks about all examples, and certifies.
 FULL_EVERY = 4
@@ -117,7 +117,9 @@ _NUMBERS = (
     "number", "n_stalled", "n_asked", "n_calls", "n_visits", "n_planes", "n_support",
     "plane_bytes", "ask_average",
 )  # fmt: skip
-_REALS = ("sigma", "linear", "square", "taken", "gained", "worked", "rate", "gap", "held_gap", "unseen")
+_REALS = (
+    "sigma", "linear", "square", "taken", "gained", "worked", "rate", "gap", "held_gap", "unseen",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,7 @@ class MultiPlane:
         before: tuple[float, float],
     ) -> float:
         """P where all were asked; and w and D anew from the α that the round began with."""
-        asked = state.w if point is None else point
+        asked = state.w if point is None else np.array(point)  # the average will move on
         state.w = np.zeros(risk.dim)  # a new array: the one that was asked about stays as it is
         state.linear = 0.0
         holdings = [answer.holding for answer in answers if answer.holding is not None]
@@ -305,7 +307,7 @@ class MultiPlane:
         if state.average is None:
             state.average = np.array(state.w)
         else:
-            state.average = mix(state.average, state.w, AVERAGING)
+            mix_into(state.average, state.w, AVERAGING)
 
     def _count(self, state: MultiPlaneState, answers: Sequence[Ascended], gain: float) -> None:
         work = sum(answer.work for answer in answers)
