@@ -62,8 +62,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
     ),
     "how to get there (changes time, not the optimum)": (
         Option("--solver", "solver", str, "NAME",
-               "auto (default), one-slack, or multi-plane: fewer oracle calls for sequences, trees "
-               "and structures of your own"),
+               "auto (default), one-slack, or multi-plane, which auto takes for sequences"),
         Option("--cache-size", "cache_size", or_word("auto", whole, "auto"), "N",
                "planes kept for each example; 0 for none. Default: auto, which is 10, or 0 for "
                "classes, whose oracle costs no more than a cache"),

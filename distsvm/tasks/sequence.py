@@ -92,6 +92,7 @@ class SequenceTask(Task):
 
     rescalings: ClassVar[frozenset[str]] = frozenset({"margin", "slack"})
     compiled: ClassVar[bool] = True
+    suited_solver: ClassVar[str] = "multi-plane"
 
     # --- what prepare() learns -------------------------------------------------------------
 

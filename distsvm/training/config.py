@@ -35,6 +35,7 @@ class TrainConfig:
         it has other bits than one with a larger limit (and the same certified optimum).
     rescaling : "margin" or "slack"
     solver : "auto", "one-slack" or "multi-plane"
+        "auto": multi-plane for sequences, one-slack for all else.
     cache_size : int ≥ 0 or "auto"
         Planes kept for each example. "auto": 10, or 0 where a task's oracle enumerates outputs as
         cheaply as cached planes could be scored (classes).

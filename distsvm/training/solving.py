@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -11,12 +10,15 @@ import numpy as np
 
 from distsvm.data import Dataset
 from distsvm.data.shard import ShardSpec
+from distsvm.errors import ConfigError
 from distsvm.executors.base import Executor
 from distsvm.messages import Facts
 from distsvm.risks.blocks import BlockRisk
 from distsvm.risks.example import ExampleRisk
 from distsvm.solvers import solver_class
 from distsvm.solvers.multi_plane import MultiPlane
+from distsvm.solvers.one_slack import OneSlack
+from distsvm.tasks.base import Task
 from distsvm.training.config import TrainConfig
 
 log = logging.getLogger(__name__)
@@ -26,35 +28,39 @@ N_BLOCKS = 8
 """Of the dual ascent, whatever the machine has."""
 
 
-def holds_planes(config: TrainConfig) -> bool:
+def holds_planes(config: TrainConfig, task: Task) -> bool:
     """Whether the solver has the workers keep planes with their α, beside no other cache."""
-    return solver_class(config.solver) is MultiPlane
+    return solver_class(config.solver, task.suited_solver) is MultiPlane
 
 
-def cut_into_shards(
-    data: Dataset, config: TrainConfig, cost: Callable[[Any], float]
-) -> list[ShardSpec]:
+def cut_into_shards(data: Dataset, config: TrainConfig, task: Task) -> list[ShardSpec]:
     """The shards of the training data; in the dual ascent each of them is a block."""
-    specs = list(data.specs(config.n_shards, cost))
-    if not holds_planes(config) or config.n_shards is not None:
+    ascent, n_shards = holds_planes(config, task), config.n_shards
+    if ascent and n_shards is not None and config.n_blocks not in (None, n_shards):
+        raise ConfigError(
+            f"n_shards={n_shards} and n_blocks={config.n_blocks}: for the multi-plane solver a "
+            "shard is a block; give one of them"
+        )
+    specs = list(data.specs(n_shards, task.cost))
+    if not ascent or n_shards is not None:
         return specs
     n_blocks = config.n_blocks or N_BLOCKS
     if config.n_blocks is None and len(specs) <= n_blocks:
         return specs
-    return list(data.specs(n_blocks, cost))
+    return list(data.specs(n_blocks, task.cost))
 
 
 def make_solver(
-    config: TrainConfig, executor: Executor, shards: range, dim: int, facts: Facts, C: float,
+    config: TrainConfig, task: Task, executor: Executor, shards: range, facts: Facts, C: float,
     eps: float, has_cache: bool,
 ) -> tuple[Any, Any]:  # fmt: skip
     """The solver and its risk."""
-    if holds_planes(config):
+    if holds_planes(config, task):
         solver = MultiPlane(
             C=C, eps=eps, share=config.ask_share, memory_mb=config.plane_memory_mb,
             seed=config.random_state or 0, max_rounds=config.max_rounds,
         )  # fmt: skip
-        return solver, BlockRisk(executor, shards, dim, facts.n_examples, facts.weight)
+        return solver, BlockRisk(executor, shards, task.dim, facts.n_examples, facts.weight)
     n_blocks = min(config.n_blocks or 1, len(shards))
     if config.n_blocks is not None and n_blocks < config.n_blocks:
         log.warning("n_blocks=%d, but there are only %d shards", config.n_blocks, n_blocks)
@@ -63,10 +69,10 @@ def make_solver(
     max_cuts = config.max_cuts
     if max_cuts is None and config.qp == "line-search":
         max_cuts = LINE_SEARCH_CUTS * n_blocks
-    one_slack = solver_class(config.solver)(
+    one_slack = OneSlack(
         C=C, eps=eps, rescaling=config.rescaling, qp=config.qp,
         refresh_fraction=config.refresh_fraction, stabilise=config.stabilise,
         idle_solves=config.idle_solves, max_cuts=max_cuts, max_rounds=config.max_rounds,
     )  # fmt: skip
-    risk = ExampleRisk(executor, blocks, dim, facts.n_examples, facts.weight, has_cache)
+    risk = ExampleRisk(executor, blocks, task.dim, facts.n_examples, facts.weight, has_cache)
     return one_slack, risk

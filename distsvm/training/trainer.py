@@ -81,7 +81,7 @@ class Trainer:
         cost = self.task.cost
         kind = {**options, "tables": self.task.tables}
         own = kind if weight is None else {**kind, "weight": weight}
-        specs = cut_into_shards(open_data(data, outputs, **own), config, cost)
+        specs = cut_into_shards(open_data(data, outputs, **own), config, self.task)
         checks = []
         if validation is not None:
             checks = list(open_data(validation, **kind).specs(None, cost))
@@ -122,7 +122,7 @@ class Trainer:
             log.warning("%s, and are left out", told)
 
     def _cache_size(self) -> int:
-        if holds_planes(self.config):
+        if holds_planes(self.config, self.task):
             return 0
         if self.config.cache_size == "auto":
             return 0 if self.task.enumerates else CACHE_SIZE
@@ -145,7 +145,7 @@ class Trainer:
         self.C = self._C()
         self.eps = EPS_SHARE * self.task.loss_unit if config.eps is None else config.eps
         self.solver, self.risk = make_solver(
-            config, self.executor, self.shards, self.task.dim, self.facts, self.C, self.eps,
+            config, self.task, self.executor, self.shards, self.facts, self.C, self.eps,
             self.cache_size > 0,
         )  # fmt: skip
         checkpoint = self._checkpoint(resume)
