@@ -135,6 +135,7 @@ class SequenceOracle(Oracle):
         return np.where(np.repeat(alone, np.diff(starts)), truth, chosen)
 
     def values(self, view: View, planes: Planes) -> np.ndarray:
+        assert view.change is None, "a climber's view is for searches"
         values, truth = np.empty(len(planes)), self._all_truth()
         viterbi_planes.plane_values(
             *self._sparse(), self.starts, truth.values, frozen(planes.row),

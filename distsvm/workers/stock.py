@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from distsvm.errors import ConfigError
 from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
 from distsvm.tasks.climber import held_planes
 from distsvm.tasks.oracle import Oracle
 
-FIRST_SIZE = 6
+FIRST_SIZE, LEAST_SIZE = 6, 2
 GROWTH = 1.5
 IDLE_VISITS = 12
 
@@ -19,7 +20,8 @@ class PlaneStock:
 
     A full example first gives up the plane that has had no α for the longest. If all have some, the
     stock grows for every example, as long as `n_bytes` stays within the limit; else the new plane
-    is refused, and `n_refused` says how often.
+    is refused, and `n_refused` says how often. It begins with fewer than FIRST_SIZE planes where
+    more do not fit.
 
     Parameters
     ----------
@@ -31,7 +33,14 @@ class PlaneStock:
     def __init__(self, oracle: Oracle, total: np.ndarray, max_bytes: float) -> None:
         self.oracle, self.total, self.max_bytes = oracle, total, max_bytes
         self.n_refused = 0
-        self._make(FIRST_SIZE)
+        for size in range(FIRST_SIZE, LEAST_SIZE - 1, -1):
+            self._make(size)
+            if self.n_bytes <= max_bytes:
+                return
+        raise ConfigError(
+            f"plane_memory_mb: {LEAST_SIZE} planes of each of {oracle.n:,} examples take "
+            f"{self.n_bytes / 2**20:.3g} MB, the limit of their block is {max_bytes / 2**20:.3g} MB"
+        )
 
     def _make(self, size: int) -> None:
         n = self.oracle.n

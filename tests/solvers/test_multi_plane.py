@@ -158,7 +158,7 @@ def test_the_share_of_the_examples_asked_changes_only_the_road(config):
 
 def test_little_memory_for_planes_still_gives_true_bounds():
     problem = sequences()
-    result = problem.train(plane_memory_mb=1e-6, max_rounds=60)
+    result = problem.train(plane_memory_mb=0.005, max_rounds=60)
     planes = problem.planes(result.model.task, "margin")
     optimum = reference(planes, problem.C)
     assert result.dual <= optimum * (1 + 1e-6)

@@ -168,7 +168,8 @@ def test_rounds_go_on_after_a_checkpoint_with_the_same_bits(tmp_path):
 
 
 def test_little_memory_refuses_planes_and_goes_on():
-    made = worker(memory_mb=1e-3)
+    made = worker(memory_mb=0.005)
     w, answer = several(made, ["all", "some", "all", "some"] * 4)
     assert np.allclose(w, sums(made.ascent)[0], atol=1e-9)
     assert made.ascent.stock.n_refused == answer.n_refused
+    assert answer.n_bytes <= 0.005 * 2**20

@@ -1,11 +1,13 @@
 """The stock gives up no plane that has α, keeps all as it grows, and counts what it refused."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distsvm.data.features import as_rows
 from distsvm.data.shard import Shard
+from distsvm.errors import ConfigError
 from distsvm.messages import Planes
 from distsvm.tasks.classes import MulticlassTask
 from distsvm.tasks.sequence import SequenceTask
@@ -17,7 +19,7 @@ SHARD = Shard(as_rows(RNG.standard_normal((N, D))), np.arange(N), None)
 TASK = MulticlassTask(classes=np.arange(K))
 TASK = TASK.prepare(TASK.scan(SHARD))
 ORACLE = TASK.oracle(SHARD, "margin")
-PLENTY, LITTLE = 1e9, 1.0
+PLENTY = 1e9
 
 # Each step: outputs that the oracle found, the examples that are visited, and where w is then.
 STEPS = st.lists(
@@ -33,6 +35,9 @@ STEPS = st.lists(
 
 def stock_of(max_bytes=PLENTY):
     return PlaneStock(ORACLE, np.full(N, 0.7), max_bytes)
+
+
+LITTLE = stock_of().n_bytes
 
 
 def planes_of(found):
@@ -144,7 +149,7 @@ def test_growth_keeps_everything():
 
 
 def test_a_refusal_for_want_of_memory_is_counted_and_changes_nothing():
-    stock = stock_of(stock_of().n_bytes)
+    stock = stock_of(LITTLE)
     all_with_alpha(stock, FIRST_SIZE)
     before = contents(stock)
     for output in (20, 21, 20):
@@ -152,6 +157,23 @@ def test_a_refusal_for_want_of_memory_is_counted_and_changes_nothing():
     assert stock.n_refused == 3
     assert contents(stock) == before
     assert stock.n_bytes <= stock.max_bytes
+
+
+@pytest.mark.parametrize("share", [1.0, 0.8, 0.5, 0.3])
+def test_the_limit_holds_from_the_beginning(share):
+    stock = stock_of(share * LITTLE)
+    assert stock.n_bytes <= stock.max_bytes
+    assert (stock.size == FIRST_SIZE) == (share == 1)
+    for output in range(1, 12):
+        stock.insert(planes_of([(i, 11 + output) for i in range(N)]))
+        visit(stock, range(N), output)
+    assert stock.n_bytes <= stock.max_bytes
+    check_gram(stock)
+
+
+def test_a_limit_that_holds_hardly_any_planes_is_refused():
+    with pytest.raises(ConfigError, match="plane_memory_mb: 2 planes of each of 5 examples take"):
+        stock_of(10.0)
 
 
 @settings(deadline=None, max_examples=40)
