@@ -34,7 +34,10 @@ class BlockRisk:
     def hold(self, C: float, memory_mb: float, seed: int) -> None:
         """Begin with all α at the truths; a worker that has to be built again begins so too."""
         own_mb = memory_mb / self.n_blocks
-        self.executor.prepare("hold", C / self.total_weight, own_mb, seed, shards=self.shards)
+        self.executor.prepare(
+            "hold", C / self.total_weight, own_mb, seed, shards=self.shards,
+            each=[(block,) for block in range(self.n_blocks)],
+        )  # fmt: skip
 
     def ascend(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> list[Ascended]:
         """One round of every block, in the order of the blocks."""

@@ -16,7 +16,7 @@ MEGABYTE = 2**20
 # Examples that are asked about before the steps that their answers call for. Fewer would find
 # better planes, and cost more Python.
 PIECE = 32
-# A further pass visits only examples whose gap was above this part of the mean.
+# A pass visits only examples whose gap was above this part of the mean.
 WORTH = 0.1
 
 
@@ -30,17 +30,18 @@ class BlockAscent:
     C_share : float
         C / Σc of all examples.
     dim : int
-    seed : int
-        The order of visits depends on it, and on the number of the shard's first example.
     memory_mb : float
         Limit of the memory for planes.
+    seed, block : int
+        The order of visits depends on both: no two blocks have the same.
     """
 
     def __init__(
-        self, oracle: Oracle, weight: np.ndarray, C_share: float, dim: int, seed: int,
-        memory_mb: float,
+        self, oracle: Oracle, weight: np.ndarray, C_share: float, dim: int,
+        memory_mb: float, seed: int = 0, block: int = 0,
     ) -> None:  # fmt: skip
-        self.oracle, self.weight, self.dim, self.seed = oracle, weight, dim, seed
+        self.oracle, self.weight, self.dim = oracle, weight, dim
+        self.seed, self.block = seed, block
         self.stock = PlaneStock(oracle, C_share * weight, memory_mb * MEGABYTE)
         self.number = 0
         self.share = np.full(oracle.n, np.inf)  # of the gap, when the oracle was last asked
@@ -132,19 +133,18 @@ class BlockAscent:
         return answer
 
     def _passes(self, todo: Ascent) -> Iterator[np.ndarray]:
-        """The examples of each pass, in an order of its own: all, then those worth another."""
+        """The examples of each pass, in an order of its own: those worth it, or all when asked."""
         for number in range(todo.n_passes):
             held = self.stock.held
             rows = np.flatnonzero(held.count)
-            if number and rows.size:
+            if (number or todo.ask != "all") and rows.size:
                 rows = rows[held.gap[rows] > WORTH * held.gap[rows].mean()]
             if not rows.size:
                 return
             yield np.random.default_rng(self._seed(1 + number)).permutation(rows)
 
     def _seed(self, part: int) -> list[int]:
-        first = int(self.oracle.numbers[0]) if self.oracle.n else 0  # all may have been left out
-        return [self.seed, first, self.number, part]
+        return [self.seed, self.block, self.number, part]
 
     # --- checkpoints -----------------------------------------------------------------------
 

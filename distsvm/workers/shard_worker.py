@@ -144,9 +144,11 @@ class ShardWorker:
 
     # --- dual ascent -----------------------------------------------------------------------
 
-    def hold(self, C_share: float, memory_mb: float, seed: int) -> None:
+    def hold(self, C_share: float, memory_mb: float, seed: int = 0, block: int = 0) -> None:
         """Begin the dual ascent, with all α at the truths; `C_share` is C / Σc of all examples."""
-        self.ascent = BlockAscent(self.oracle, self.weight, C_share, self._dim, seed, memory_mb)
+        self.ascent = BlockAscent(
+            self.oracle, self.weight, C_share, self._dim, memory_mb, seed, block
+        )
 
     def ascend(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> Ascended:
         """One round of the dual ascent; see BlockAscent.round."""

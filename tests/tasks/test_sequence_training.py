@@ -15,11 +15,12 @@ def go(task=None, executor="serial", **more):
     return train(task or SequenceTask(), INPUTS, OUTPUTS, executor=executor, **CONFIG | more)
 
 
+@pytest.mark.parametrize("solver", ["one-slack", "multi-plane"])
 @pytest.mark.parametrize("task", [SequenceTask(), SequenceTask(order=2, losses="zero-one")])
-def test_executors_give_the_same_bits(task):
-    expected = go(task)
+def test_executors_give_the_same_bits(task, solver):
+    expected = go(task, solver=solver)
     for executor, n_workers in (("threads", 2), ("processes", 2)):
-        result = go(task, executor, n_workers=n_workers)
+        result = go(task, executor, n_workers=n_workers, solver=solver)
         assert np.array_equal(result.model.w, expected.model.w)
         assert result.n_rounds == expected.n_rounds
 
@@ -29,11 +30,12 @@ class StopAfter(Callback):
         return record.number == 9
 
 
-def test_a_resumed_run_has_the_bits_of_one_never_stopped(tmp_path):
-    whole = go(run_dir=str(tmp_path / "whole"))
-    part = go(run_dir=str(tmp_path / "part"), callbacks=[StopAfter()])
+@pytest.mark.parametrize("solver", ["one-slack", "multi-plane"])
+def test_a_resumed_run_has_the_bits_of_one_never_stopped(tmp_path, solver):
+    whole = go(run_dir=str(tmp_path / "whole"), solver=solver)
+    part = go(run_dir=str(tmp_path / "part"), callbacks=[StopAfter()], solver=solver)
     assert part.stop_reason == "interrupted"
-    result = go(run_dir=str(tmp_path / "part"), resume=True)
+    result = go(run_dir=str(tmp_path / "part"), resume=True, solver=solver)
     assert np.array_equal(result.model.w, whole.model.w)
 
 
@@ -41,8 +43,8 @@ def test_a_resumed_run_has_the_bits_of_one_never_stopped(tmp_path):
 @pytest.mark.parametrize("losses", ["hamming", "zero-one"])
 def test_a_cache_leads_to_the_same_optimum_with_fewer_calls(rescaling, losses):
     task = SequenceTask(losses=losses)
-    plain = go(task, cache_size=0, rescaling=rescaling, eps=0.005)
-    cached = go(task, cache_size=10, rescaling=rescaling, eps=0.005)
+    more = {"solver": "one-slack", "rescaling": rescaling, "eps": 0.005}
+    plain, cached = go(task, cache_size=0, **more), go(task, cache_size=10, **more)
     assert plain.stop_reason == cached.stop_reason == "eps"
     assert abs(plain.primal - cached.primal) <= 30.0 * 0.005
     assert cached.n_oracle_calls < plain.n_oracle_calls
