@@ -158,8 +158,9 @@ class OneSlack:
             least = max(CACHE_SHARE * state.fresh_violation, self.eps, ROUNDING * cached.slack)
             if cached.violation > least:
                 return cached
-        with state.clock.phase("oracle"):
+        with state.clock.phase("cuts"):
             point = self._point(state)
+        with state.clock.phase("oracle"):
             if self.refresh_fraction >= 1 or must_certify:
                 return found("fresh", point, risk.fresh(point))
             while True:
@@ -184,7 +185,8 @@ class OneSlack:
         if not found.answer.fresh:
             return None
         state.fresh_violation = max(0.0, found.violation)
-        primal = 0.5 * dot(found.point, found.point) + self.C * found.answer.risk
+        with state.clock.phase("cuts"):
+            primal = 0.5 * dot(found.point, found.point) + self.C * found.answer.risk
         state.bounds.add_primal(primal, found.point, found.answer.exact)
         return primal
 
