@@ -8,6 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# Kernels compile, and machines are shared: how long an example takes proves nothing.
+settings.register_profile("distsvm", deadline=None)
+settings.load_profile("distsvm")
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -51,23 +51,61 @@ def products(vectors: Sequence[Vector], other: Vector) -> np.ndarray:
 def combination(vectors: Sequence[Vector], coefficients: np.ndarray, dim: int) -> np.ndarray:
     """Σ coefficient·vector, dense."""
     ends = _ends(dim)
-    parts = [_Cut(v, ends) for v in vectors]
-    out, factors = np.empty(dim), coefficients.tolist()
+    terms = _terms(vectors, coefficients, ends)
+    out = np.empty(dim)
 
     def work(pieces: range) -> None:
         for piece in pieces:
-            start = int(ends[piece])
-            total = out[start : ends[piece + 1]]
-            total[:] = 0.0
-            for factor, vector in zip(factors, parts, strict=True):
-                part = vector.part(piece)
-                if part.at is None:
-                    total += factor * part.value
-                else:
-                    add_multiple(part.at, part.value, factor, start, total)
+            _sum_piece(terms, piece, int(ends[piece]), out[ends[piece] : ends[piece + 1]])
 
     _share_out(work, ends.size - 1)
     return out
+
+
+def advance(
+    w: np.ndarray, vectors: Sequence[Vector], coefficients: np.ndarray
+) -> tuple[float, float]:
+    """w += change, in its place, with change = Σ coefficient·vector.
+
+    Returns
+    -------
+    ⟨w, change⟩ with w as it was, and ‖change‖²
+    """
+    ends = _ends(w.size)
+    terms = _terms(vectors, coefficients, ends)
+    sums = np.zeros((ends.size - 1, 2))
+
+    def work(pieces: range) -> None:
+        room = np.empty(min(PIECE, w.size))
+        for piece in pieces:
+            start, own = int(ends[piece]), w[ends[piece] : ends[piece + 1]]
+            change = room[: own.size]
+            _sum_piece(terms, piece, start, change)
+            sums[piece] = change @ own, change @ change
+            own += change
+
+    _share_out(work, ends.size - 1)
+    along, square = sums.sum(axis=0).tolist()
+    return along, square
+
+
+Terms: TypeAlias = "list[tuple[float, _Cut]]"
+
+
+def _terms(vectors: Sequence[Vector], coefficients: np.ndarray, ends: np.ndarray) -> Terms:
+    cuts = [_Cut(v, ends) for v in vectors]
+    return list(zip(coefficients.tolist(), cuts, strict=True))
+
+
+def _sum_piece(terms: Terms, piece: int, start: int, out: np.ndarray) -> None:
+    """out = the sum of the terms in one piece, whose place 0 is `start`."""
+    out[:] = 0.0
+    for factor, vector in terms:
+        part = vector.part(piece)
+        if part.at is None:
+            out += factor * part.value
+        else:
+            add_multiple(part.at, part.value, factor, start, out)
 
 
 class Part(NamedTuple):

@@ -10,6 +10,7 @@ import numpy as np
 
 from distsvm.cuts.bounds import Bounds
 from distsvm.messages import Ascended, Ascent
+from distsvm.risks.algebra import advance, combination
 from distsvm.risks.blocks import BlockRisk
 from distsvm.solvers.base import PhaseClock, Round
 from distsvm.solvers.frozen import Frozen
@@ -208,12 +209,10 @@ class MultiPlane:
     ) -> float:
         """P where all were asked; and w and D anew from the α that the round began with."""
         asked = state.w if point is None else np.array(point)  # the average will move on
-        state.w = np.zeros(risk.dim)  # a new array: the one that was asked about stays as it is
-        state.linear = 0.0
         holdings = [answer.holding for answer in answers if answer.holding is not None]
-        for holding in holdings:
-            add_into(state.w, 1.0, holding.a)
-            state.linear += holding.b
+        # A new array: the one that was asked about stays as it is.
+        state.w = combination([h.a for h in holdings], np.ones(len(holdings)), risk.dim)
+        state.linear = sum(holding.b for holding in holdings)
         if state.frozen is not None:
             state.frozen.compare(holdings)
             add_into(state.w, state.frozen.share, state.frozen.apart)
@@ -258,21 +257,18 @@ class MultiPlane:
 
     def _take(self, state: MultiPlaneState, answers: Sequence[Ascended]) -> float:
         """Add the blocks' changes to w, all by the one factor that is best; the dual's gain."""
-        w, before, old_square, frozen = state.w, state.dual, state.square, state.frozen
-        factors = [1.0 if frozen is None else frozen.factor(k) for k in range(len(answers))]
-        changes = [(f, answer.u) for f, answer in zip(factors, answers, strict=True)]
-        linear = sum(f * answer.linear for f, answer in zip(factors, answers, strict=True))
-        along = sum(f * dot(u, w) for f, u in changes)
-        for f, u in changes:
-            state.square += f * (2 * dot(u, w) + f * dot(u, u))
-            add_into(w, f, u)
-        apart = state.square - old_square - 2 * along  # the square of the whole change
+        before, old_square, frozen = state.dual, state.square, state.frozen
+        factors = np.array(
+            [1.0 if frozen is None else frozen.factor(k) for k in range(len(answers))]
+        )
+        changes = [answer.u for answer in answers]
+        linear = float(factors @ [answer.linear for answer in answers])
+        along, apart = advance(state.w, changes, factors)
         best = (linear - along) / apart if apart > 0 else 1.0
         state.taken = min(1.0, max(0.0, best))
         if state.taken < 1:
-            for f, u in changes:
-                add_into(w, f * (state.taken - 1.0), u)
-            state.square = old_square + state.taken * (2 * along + state.taken * apart)
+            advance(state.w, changes, (state.taken - 1.0) * factors)
+        state.square = old_square + state.taken * (2 * along + state.taken * apart)
         state.linear += state.taken * linear
         self._adapt(state, best, len(answers))
         self._thaw(state, answers)

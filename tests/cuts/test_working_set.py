@@ -40,7 +40,7 @@ def check_gram(working):
     np.testing.assert_allclose(working.gram, vectors @ vectors.T, atol=1e-10)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.integers(0, 10**6), st.integers(0, 40), st.integers(1, 3), st.integers(5, 20))
 def test_shrinking_changes_neither_w_nor_the_dual(seed, m, n_blocks, max_cuts):
     working = filled(seed, m, n_blocks)
@@ -56,7 +56,7 @@ def test_shrinking_changes_neither_w_nor_the_dual(seed, m, n_blocks, max_cuts):
     check_gram(working)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.integers(0, 10**6), st.integers(1, 40))
 def test_idle_cuts_go_after_so_many_solves_and_not_before(seed, m):
     working = filled(seed, m, 1)
@@ -71,7 +71,7 @@ def test_idle_cuts_go_after_so_many_solves_and_not_before(seed, m):
     check_gram(working)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(0, 20), st.integers(1, 3))
 def test_arrays_give_the_same_set_back(seed, m, n_blocks):
     working = filled(seed, m, n_blocks)

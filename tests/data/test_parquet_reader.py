@@ -144,7 +144,7 @@ def test_arrow_files_equal_parquet_files(tmp_path, path, compression, ending):
 # --- shards --------------------------------------------------------------------------------
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(st.integers(1, 40), st.integers(1, 15)), min_size=1, max_size=3),
     st.integers(1, 50),

@@ -14,7 +14,6 @@ costs_and_shards = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=60).flatm
 )
 
 
-@settings(deadline=None)
 @given(costs_and_shards)
 def test_shards_cover_every_example_once_in_order_and_none_is_empty(drawn):
     costs, n_shards = drawn
@@ -24,7 +23,6 @@ def test_shards_cover_every_example_once_in_order_and_none_is_empty(drawn):
     assert min(map(len, parts)) >= 1
 
 
-@settings(deadline=None)
 @given(costs_and_shards)
 def test_no_shard_costs_more_than_its_share_and_one_example(drawn):
     costs, n_shards = drawn
@@ -32,7 +30,6 @@ def test_no_shard_costs_more_than_its_share_and_one_example(drawn):
     assert largest <= (costs.sum() / n_shards + costs.max()) * (1 + 1e-12)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 50), st.integers(1, 20))
 def test_equal_costs_give_sizes_that_differ_by_at_most_one(per_shard, n_shards):
     sizes = [len(part) for part in partition(np.ones(per_shard * n_shards + 1), n_shards)]

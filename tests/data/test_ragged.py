@@ -30,7 +30,6 @@ def test_keys_are_equal_for_equal_rows_only(rows):
             assert (keys[i] == keys[j]) == (a == b)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.integers(1, 3), st.data())
 def test_slots_hold_what_was_put_into_them_last(lengths, size, data):
     slots = RaggedSlots(np.array(lengths), size, np.int16)

@@ -29,7 +29,6 @@ def shard_of(X, y=None, weight=None, **fields):
     return Shard(as_rows(X), y, weight, **fields)
 
 
-@settings(deadline=None)
 @given(tables, st.integers(1, 30), st.booleans())
 def test_ranges_equal_the_columns_largest_magnitudes(X, piece, as_sparse):
     with pytest.MonkeyPatch.context() as patch:
@@ -40,7 +39,6 @@ def test_ranges_equal_the_columns_largest_magnitudes(X, piece, as_sparse):
     assert (summary.least_column, summary.n_columns) == (0, X.shape[1])
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=30), st.integers(1, 5))
 def test_summaries_of_shards_add_up_to_that_of_the_whole(letters, n_shards):
     rng = np.random.default_rng(len(letters))

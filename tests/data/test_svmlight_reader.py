@@ -110,13 +110,13 @@ def test_widening_in_a_later_block_keeps_earlier_columns(path, monkeypatch):
     assert shard.x.columns.tolist() == [5, 6, 3000000000, 7]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_every_float_survives_writing_and_parsing(value):
     assert_parsed(repr(value))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     st.text("0123456789", min_size=1, max_size=22),
     st.text("0123456789", max_size=22),
@@ -127,7 +127,6 @@ def test_every_decimal_is_rounded_correctly(whole, fraction, e, exponent):
     assert_parsed(f"{whole}.{fraction}" + (f"{e}{exponent}" if e else ""))
 
 
-@settings(deadline=None)
 @given(st.integers(2**53, 2**59), st.integers(-22, 22))
 def test_decimals_near_a_tie_are_rounded_correctly(odd, power):
     # Half-way between two floats, and a little beside it.

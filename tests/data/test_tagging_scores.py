@@ -92,7 +92,6 @@ rows = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(rows, st.integers(0, 6))
 def test_counts_equal_conlleval_token_by_token_and_add_over_shards(pairs, cut):
     gold = [[g for g, _ in row] for row in pairs]

@@ -88,7 +88,7 @@ sets = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(sets, st.lists(sentences, min_size=1, max_size=4))
 def test_fast_and_plain_features_equal_the_slow_reading(texts, given_sentences):
     templates = Templates.parse("\n".join(texts))
@@ -101,7 +101,6 @@ def test_fast_and_plain_features_equal_the_slow_reading(texts, given_sentences):
     assert rows.n_columns == names.size
 
 
-@settings(deadline=None)
 @given(sets, st.lists(sentences, min_size=1, max_size=3), st.integers(1, 30))
 def test_hashed_rows_count_the_features_that_meet(texts, given_sentences, bits):
     templates = Templates.parse("; ".join(texts))

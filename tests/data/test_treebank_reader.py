@@ -23,7 +23,7 @@ def joined(data, n_shards):
     return [tree for part in loaded(data, n_shards) for tree in part]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(1, 40), st.integers(1, 12), st.integers(0, 100), st.booleans())
 def test_shards_hold_every_tree_once_in_order(tmp_path_factory, n, n_shards, seed, spread):
     trees = make_treebank(n, seed=seed)

@@ -53,7 +53,7 @@ def climbed(block, max_steps, tol=0.0):
     return gain, alpha, value, step
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(CASES, st.integers(0, 60))
 def test_steps_stay_feasible_and_gain_what_they_say(case, max_steps):
     block = Block(case)
@@ -68,7 +68,7 @@ def test_steps_stay_feasible_and_gain_what_they_say(case, max_steps):
     np.testing.assert_allclose(value, moved, atol=1e-10 * block.sigma * size)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(CASES)
 def test_more_steps_never_lower_the_dual(case):
     block = Block(case)
@@ -77,7 +77,7 @@ def test_more_steps_never_lower_the_dual(case):
     assert all(a <= b for a, b in itertools.pairwise(gains))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(CASES)
 def test_enough_steps_solve_the_small_problem(case):
     block = Block(case)
@@ -94,7 +94,7 @@ def test_enough_steps_solve_the_small_problem(case):
     np.testing.assert_allclose(before + gain, best, atol=1e-6 * size)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(CASES, st.floats(0.01, 1.0))
 def test_values_are_equal_within_the_tolerance_where_there_is_alpha(case, tol):
     block = Block(case)
@@ -106,7 +106,7 @@ def test_values_are_equal_within_the_tolerance_where_there_is_alpha(case, tol):
         assert max(0.0, value.max()) - min(lowest) <= tol + 1e-9
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(CASES)
 def test_a_visit_keeps_the_books(case):
     block, m = Block(case), Block(case).q.size

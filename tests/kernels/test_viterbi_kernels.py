@@ -89,7 +89,7 @@ class Problem:
             yield path, self.score(inside, path), wrong
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(CASES, st.sampled_from([0.0, 1.0, 2.5]), st.booleans())
 def test_best_paths_equal_enumeration(case, cost, sure):
     problem = Problem(case, sure)
@@ -107,7 +107,7 @@ def test_best_paths_equal_enumeration(case, cost, sure):
             assert not output[inside].any()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(CASES, st.integers(1, 5), st.booleans())
 def test_many_best_paths_are_distinct_sorted_and_the_best(case, k, sure):
     problem = Problem(case, sure)
@@ -126,7 +126,7 @@ def test_many_best_paths_are_distinct_sorted_and_the_best(case, k, sure):
         assert [own[path] for path in found] == expected[: len(found)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(CASES)
 def test_best_paths_by_count_equal_enumeration(case):
     problem = Problem(case)
@@ -148,7 +148,7 @@ def test_best_paths_by_count_equal_enumeration(case):
                 assert own[path] == (best, h)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(CASES, st.booleans(), st.sampled_from(["linear", "root", "any"]))
 def test_most_violated_by_count_equals_enumeration_for_any_loss(case, slack, kind):
     problem = Problem(case)

@@ -30,7 +30,7 @@ def step(qp: QPProblem, start: np.ndarray, new: int, beta: float) -> np.ndarray:
     return alpha
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     family=st.sampled_from(STEADY + CANCELLING),
     m=st.integers(2, 20),

@@ -34,6 +34,10 @@ def test_pieces_add_up_to_the_whole(matrix, data, n_cores):
         patch.setattr(algebra, "usable_cores", lambda: n_cores)
         found = algebra.products(vectors, form(other, forms[-1]))
         total = algebra.combination(vectors, coefficients, dim)
+        w = np.array(other)
+        along, square = algebra.advance(w, vectors, coefficients)
+    assert np.array_equal(w, other + coefficients @ matrix)
+    assert (along, square) == (total @ other, total @ total)
     assert np.array_equal(found, matrix @ other)
     assert np.array_equal(total, coefficients @ matrix)
 

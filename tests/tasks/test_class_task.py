@@ -47,7 +47,7 @@ cases = st.tuples(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(cases, st.sampled_from(["margin", "slack"]))
 def test_oracle_equals_enumeration(case, rescaling):
     seed, n, d, k, binary, costs, scaled, sparse_rows, dtype = case

@@ -132,7 +132,7 @@ class Holding:
             self.check_visits(sigma)
 
 
-@settings(deadline=None, max_examples=120)
+@settings(max_examples=120)
 @given(
     SEEDS, st.booleans(), st.booleans(), st.booleans(), st.booleans(),
     st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([np.float64, np.float32, np.int16, np.uint8]),
@@ -143,7 +143,7 @@ def test_classes(seed, binary, costs, scaled, sparse_rows, intercept, dtype, res
     Holding(*given, rescaling, seed).check(sigma)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(SEEDS, st.sampled_from(["hamming", "zero-one"]), st.sampled_from([1, 2]), RESCALINGS, SIGMAS)
 def test_sequences_with_real_and_repeated_features(seed, losses, order, rescaling, sigma):
     inputs, outputs = drawn(seed, n=6)
@@ -153,7 +153,7 @@ def test_sequences_with_real_and_repeated_features(seed, losses, order, rescalin
     Holding(task, shard, inputs, outputs, rescaling, seed).check(sigma)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(SEEDS, st.integers(1, 4), st.sampled_from([1, 2]), SIGMAS)
 def test_sequences_whose_names_are_hashed_to_one_column(seed, bits, order, sigma):
     inputs, outputs = drawn(seed, n=6)
@@ -162,7 +162,7 @@ def test_sequences_whose_names_are_hashed_to_one_column(seed, bits, order, sigma
     Holding(task, shard, inputs, outputs, "margin", seed).check(sigma)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     SEEDS, st.booleans(),
     st.sampled_from([("zero-one", "margin"), ("zero-one", "slack"), ("brackets", "margin"),
@@ -178,7 +178,7 @@ def test_trees(seed, words, case, sigma):
     Holding(task, task.shard(inputs, trees), inputs, trees, rescaling, seed).check(sigma)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(SEEDS, RESCALINGS, SIGMAS)
 def test_tasks_in_python(seed, rescaling, sigma):
     inputs, outputs = toy_chains(n=6, seed=seed)

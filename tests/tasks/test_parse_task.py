@@ -52,7 +52,7 @@ def problem(seed):
 KINDS = st.sampled_from(["ties", "normal", "holes"])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.integers(0, 10**6), KINDS)
 def test_best_tree_equals_enumeration(seed, kind):
     rules, chains, max_chain, sentence, trees = problem(seed)
@@ -62,7 +62,7 @@ def test_best_tree_equals_enumeration(seed, kind):
     check_best(task, weights(seed, task.dim, kind), x, trees)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.integers(0, 10**6), KINDS, st.sampled_from(CASES))
 def test_most_violated_tree_equals_enumeration(seed, kind, case):
     losses, rescaling = case

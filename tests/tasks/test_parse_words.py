@@ -46,7 +46,7 @@ def problem(seed):
     return (*rules, *tag_rules), x, trees
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(st.integers(0, 10**6), KINDS)
 def test_best_tree_equals_enumeration(seed, kind):
     rules, x, trees = problem(seed)
@@ -55,7 +55,7 @@ def test_best_tree_equals_enumeration(seed, kind):
     check_best(task, weights(seed, task.dim, kind), x, trees)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.integers(0, 10**6), KINDS, st.sampled_from(CASES))
 def test_most_violated_tree_equals_enumeration(seed, kind, case):
     losses, rescaling = case
@@ -143,7 +143,7 @@ def prepared(trees, weight=None, **options):
     return task.prepare(task.scan(shard)), shard
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 1000), st.integers(1, 5), st.text("aZ-9", min_size=1, max_size=6))
 def test_no_sentence_is_lost_for_a_new_word(seed, min_word_count, new):
     trees = make_treebank(12, max_length=8, seed=seed)

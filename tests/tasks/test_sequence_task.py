@@ -38,7 +38,7 @@ def test_every_combination_passes_check_task(losses, order, allowed):
     check_task(task, list(zip(inputs, outputs, strict=True)), outputs=all_outputs(task), n_points=3)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.integers(0, 10**6), st.sampled_from(COMBINATIONS), st.sampled_from(["margin", "slack"]),
     st.sampled_from([None, 3]),
@@ -260,7 +260,7 @@ def test_gold_tags_that_break_the_rules_are_evaluated_but_not_trained_on(allowed
         task.separate(np.zeros(task.dim), GOOD[0][wrong], GOOD[1][wrong], "margin")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.sampled_from(["bio", PAIRS]))
 def test_broken_rules_are_found_by_sequence(seed, allowed):
     tags = tags_for(allowed)

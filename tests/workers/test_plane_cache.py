@@ -32,7 +32,7 @@ def planes_of(step):
     return Planes(row, output, ORACLE.losses(row, output))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(steps, st.integers(1, 4))
 def test_cache_equals_lists_of_recent_outputs(history, size):
     cache = PlaneCache(ORACLE, size)
@@ -52,7 +52,7 @@ def test_cache_equals_lists_of_recent_outputs(history, size):
     assert cache.n_planes == sum(map(len, recent.values()))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(steps, st.integers(1, 4), st.integers(0, 1000))
 def test_best_is_the_largest_value_and_a_restored_cache_goes_on_alike(history, size, seed):
     cache = PlaneCache(ORACLE, size)

@@ -78,7 +78,7 @@ def support(found):
     return {plane: alpha for plane, (_, alpha, _) in found.items() if alpha > 0}
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(STEPS, st.sampled_from([PLENTY, LITTLE]))
 def test_planes_with_alpha_stay_and_gram_and_outputs_match(steps, max_bytes):
     stock = stock_of(max_bytes)
@@ -176,7 +176,7 @@ def test_a_limit_that_holds_hardly_any_planes_is_refused():
         stock_of(10.0)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(STEPS, STEPS)
 def test_a_restored_stock_goes_on_with_the_same_bits(before, after):
     stock, twin = stock_of(), stock_of()
@@ -194,7 +194,7 @@ def test_a_restored_stock_goes_on_with_the_same_bits(before, after):
     assert (twin.size, twin.n_refused) == (stock.size, stock.n_refused)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.lists(st.booleans(), min_size=1, max_size=12))
 def test_outputs_of_many_lengths_stay_with_their_planes(seed, grows):
     rng = np.random.default_rng(seed)
