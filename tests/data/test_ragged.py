@@ -1,7 +1,7 @@
 """Ragged rows behave like lists of arrays."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from distsvm.data.ragged import Ragged, RaggedSlots
