@@ -148,6 +148,11 @@ class ShardWorker:
         """Begin the dual ascent, with all α at the truths; `C_share` is C / Σc of all examples."""
         self.ascent = BlockAscent(self.oracle, self.weight, C_share, self._dim, seed, memory_mb)
 
+    def rescale(self, C_share: float, factor: float, taken: float) -> None:
+        """Go on with the dual ascent at another C; see BlockAscent.rescale."""
+        assert self.ascent is not None, "hold() comes first"
+        self.ascent.rescale(C_share, factor, taken)
+
     def ascend(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> Ascended:
         """One round of the dual ascent; see BlockAscent.round."""
         assert self.ascent is not None, "hold() comes first"
