@@ -24,7 +24,7 @@ from distsvm.solvers.base import Round, State
 from distsvm.tasks.base import Task
 from distsvm.tasks.outputs import canonical, digest
 from distsvm.tasks.registry import describe
-from distsvm.training.callbacks import Callback, RunStart
+from distsvm.training.callbacks import Callback, LogRounds, RunStart
 from distsvm.training.checkpoint import (
     Checkpoint,
     check_same_problem,
@@ -61,7 +61,11 @@ class Trainer:
         self, task: Task, config: TrainConfig, callbacks: Sequence[Callback],
         watching: bool = True,
     ) -> None:  # fmt: skip
-        self.task, self.config, self.callbacks = task, config, callbacks
+        if not isinstance(task, Task):
+            raise ConfigError(f"task is {task!r}, expected an instance of a distsvm.Task")
+        self.task, self.config = task, config
+        logged = [LogRounds(config.verbose)] if config.verbose else []
+        self.callbacks = [*callbacks, *logged]
         if config.rescaling not in task.rescalings:
             raise ConfigError(
                 f"rescaling={config.rescaling!r}: {type(task).__name__} can do "
