@@ -3,9 +3,9 @@
 Run: python benchmarks/path.py                    (up to 40 minutes; --quick: about 3 minutes)
 
 UD English EWT (XPOS tags), the first 2,000 sentences unless told otherwise; C from 10⁻³ to 10³
-times the default. Every value runs until gap/C is at most --eps, in units of the mean loss, or for
-LIMIT_S seconds; `> limit` says that it was not there by then. Wanted: the whole path takes at most 3
-times the oracle calls of the hardest single value.
+times the default. Every value runs until gap/C is at most --eps, in units of the mean loss, or
+for LIMIT_S seconds; `> limit` says that it was not there by then. Wanted: the whole path takes at
+most 3 times the oracle calls of the hardest single value.
 """
 
 from __future__ import annotations

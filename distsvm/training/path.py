@@ -19,7 +19,6 @@ from distsvm.training.config import TrainConfig
 from distsvm.training.path_result import PathPoint, PathResult, across_folds, lowest_loss
 from distsvm.training.trainer import Trainer
 
-
 FACTORS = np.logspace(-3, 3, 13)
 """Of the default C, unless values are given."""
 
