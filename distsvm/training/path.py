@@ -91,24 +91,28 @@ def path(
 def _cross_validated(
     runs: Runs, values: Sequence[float] | None, given: Given, cv: int, refit: bool
 ) -> PathResult:
-    if values is None:
-        values = runs.default_values(given)
+    trainer = runs.loaded(given, None)
+    trainer.close()
+    values = default_values(trainer.default_C()) if values is None else values
+    # Which outputs there are, folds learn from all data: theirs may lack a rare one.
+    within = Runs(trainer.task, runs.config, runs.callbacks)
     opened = open_data(
         given.data, given.outputs, given.weight, tables=runs.task.tables, **given.options
     )
     seed = runs.config.random_state or 0
     scored = []
     for number, (rest, part) in enumerate(folds(opened, cv, seed), 1):
-        points, _ = runs.along(values, Given(rest), part, (number, cv))
+        points, _ = within.along(values, Given(rest), part, (number, cv))
         scored.append(points)
-        if runs.interrupted:
+        if within.interrupted:
             break
     points = across_folds(scored) if len(scored) == cv else []
     best, model = lowest_loss(points), None
     again: list[PathPoint] = []
-    if refit and best is not None and not runs.interrupted:
+    if refit and best is not None and not within.interrupted:
         again, model = runs.along(values[: best + 1], given, None, (cv + 1, cv))
-    return PathResult(points, best, model, f"{cv} folds", runs.load_s, again)
+    load_s = runs.load_s + within.load_s
+    return PathResult(points, best, model, None if best is None else f"{cv} folds", load_s, again)
 
 
 class Runs:
@@ -132,7 +136,7 @@ class Runs:
         """
         points: list[PathPoint] = []
         model, lowest, is_refit = None, math.inf, fold[0] > fold[1]
-        trainer = self._loaded(given, validation)
+        trainer = self.loaded(given, validation)
         try:
             values = default_values(trainer.default_C()) if values is None else values
             for number, C in enumerate(values, 1):
@@ -149,7 +153,8 @@ class Runs:
                 for callback in self.callbacks:
                     callback.on_point(step, points[-1])
                 self.interrupted = result.stop_reason == "interrupted"
-                if is_refit or (score is not None and score.mean_loss < lowest):
+                is_wanted = is_refit and number == len(values)
+                if is_wanted or (score is not None and score.mean_loss < lowest):
                     model = result.model
                     lowest = math.inf if score is None else score.mean_loss
                 if self.interrupted:
@@ -158,15 +163,8 @@ class Runs:
             trainer.close()
         return points, model
 
-    def default_values(self, given: Given) -> list[float]:
-        """The values to take where none are given, by all the data."""
-        trainer = self._loaded(given, None)
-        try:
-            return default_values(trainer.default_C())
-        finally:
-            trainer.close()
-
-    def _loaded(self, given: Given, validation: Any) -> Trainer:
+    def loaded(self, given: Given, validation: Any) -> Trainer:
+        """A trainer that has read this data."""
         trainer = Trainer(self.task, self.config, self.callbacks, watching=False)
         try:
             trainer.load(given.data, given.outputs, given.weight, given.options, validation)
