@@ -84,7 +84,9 @@ def path(
         if cv is None:
             points, model = runs.along(values, given, validation)
             best = None if chosen_by is None else lowest_loss(points)
-            return PathResult(points, best, model, chosen_by, runs.load_s)
+            return PathResult(
+                points, best, model, chosen_by, runs.load_s, interrupted=runs.interrupted
+            )
         return _cross_validated(runs, values, given, cv, refit)
 
 
@@ -112,7 +114,9 @@ def _cross_validated(
     if refit and best is not None and not within.interrupted:
         again, model = runs.along(values[: best + 1], given, None, (cv + 1, cv))
     load_s = runs.load_s + within.load_s
-    return PathResult(points, best, model, None if best is None else f"{cv} folds", load_s, again)
+    chosen_by = None if best is None else f"{cv} folds"
+    interrupted = runs.interrupted or within.interrupted
+    return PathResult(points, best, model, chosen_by, load_s, again, interrupted)
 
 
 class Runs:

@@ -19,7 +19,7 @@ class PathPoint:
 
     Parameters
     ----------
-    C : float
+    C, eps : float
     certificate, primal, dual, gap, stop_reason :
         As in TrainResult. With folds: the weakest certificate, the means over the folds (so that
         the mean of their optima lies between), and all reasons that there were.
@@ -34,6 +34,7 @@ class PathPoint:
     """
 
     C: float
+    eps: float
     certificate: str
     primal: float
     dual: float
@@ -51,9 +52,9 @@ class PathPoint:
     @classmethod
     def of(cls, result: TrainResult, score: Score | None) -> PathPoint:
         return cls(
-            C=result.C, certificate=result.certificate, primal=result.primal, dual=result.dual,
-            gap=result.gap, stop_reason=result.stop_reason, n_rounds=result.n_rounds,
-            n_oracle_calls=result.n_oracle_calls,
+            C=result.C, eps=result.eps, certificate=result.certificate, primal=result.primal,
+            dual=result.dual, gap=result.gap, stop_reason=result.stop_reason,
+            n_rounds=result.n_rounds, n_oracle_calls=result.n_oracle_calls,
             seconds=result.seconds["total"] - result.seconds["load"],
             validation_loss=None if score is None else score.mean_loss,
             validation_accuracy=None if score is None else score.accuracy,
@@ -82,6 +83,8 @@ class PathResult:
         Seconds that loading took, not part of the points'.
     refit : list of PathPoint
         With folds: the points on all data, up to the chosen C.
+    interrupted : bool
+        Whether a callback ended it before all values were done.
     """
 
     points: list[PathPoint]
@@ -90,6 +93,7 @@ class PathResult:
     chosen_by: str | None
     load_s: float
     refit: list[PathPoint] = field(default_factory=list)
+    interrupted: bool = False
 
     @property
     def C(self) -> float | None:
@@ -109,7 +113,8 @@ class PathResult:
         """Everything but the model, in JSON's terms."""
         return {
             "C": self.C, "best": self.best, "chosen_by": self.chosen_by,
-            "n_oracle_calls": self.n_oracle_calls, "load_s": self.load_s, "seconds": self.seconds,
+            "interrupted": self.interrupted, "n_oracle_calls": self.n_oracle_calls,
+            "load_s": self.load_s, "seconds": self.seconds,
             "points": [point.as_dict() for point in self.points],
             "refit": [point.as_dict() for point in self.refit],
         }  # fmt: skip
@@ -139,7 +144,7 @@ def _joined(points: Sequence[PathPoint]) -> PathPoint:
         return float(spread / np.sqrt(len(points)))
 
     return PathPoint(
-        C=points[0].C, certificate="exact" if exact else "upper bound",
+        C=points[0].C, eps=points[0].eps, certificate="exact" if exact else "upper bound",
         primal=mean("primal"), dual=mean("dual"), gap=mean("gap"), stop_reason=", ".join(reasons),
         n_rounds=sum(point.n_rounds for point in points),
         n_oracle_calls=sum(point.n_oracle_calls for point in points),

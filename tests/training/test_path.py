@@ -227,7 +227,7 @@ def test_validation_chooses_the_lowest_loss_and_gives_its_model():
 
 def test_of_equal_losses_the_smaller_C_is_taken():
     def point(C, loss):
-        return PathPoint(C, "exact", 1.0, 1.0, 0.0, "eps", 1, 1, 0.0, loss, 1 - loss)
+        return PathPoint(C, 0.1, "exact", 1.0, 1.0, 0.0, "eps", 1, 1, 0.0, loss, 1 - loss)
 
     assert lowest_loss([point(1, 0.5), point(2, 0.25), point(3, 0.25), point(4, 0.3)]) == 1
     assert lowest_loss([]) is None
