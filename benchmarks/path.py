@@ -11,6 +11,7 @@ most 3 times the oracle calls of the hardest single value.
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,17 @@ from distsvm.training.path_result import PathPoint
 from distsvm.training.result import TrainResult
 
 LIMIT_S, QUICK_S = 150.0, 20.0
+
+
+class Steps(distsvm.Callback):
+    """Says how every run went, as it ends."""
+
+    def on_end(self, result: TrainResult) -> None:
+        print(
+            f"C {result.C:.3g}: {result.n_oracle_calls} calls in {result.n_rounds} rounds, gap/C "
+            f"{result.gap / result.C:.3g} ({result.stop_reason})",
+            file=sys.stderr,
+        )
 
 
 def passes(found: PathPoint | TrainResult, n: int) -> str:
@@ -61,8 +73,10 @@ def main() -> None:
         check = ConlluData(ud_ewt(folder, "dev", 400), templates=TEMPLATES)
         task = SequenceTask(labels=tags(folder))
         distsvm.train(task, data, solver=args.solver, max_rounds=2)  # compile
-        found = distsvm.path(task, data, validation=check, **config)
-        alone = [distsvm.train(task, data, C=p.C, **config) for p in found.points]
+        found = distsvm.path(task, data, validation=check, callbacks=[Steps()], **config)
+        alone = [
+            distsvm.train(task, data, C=p.C, callbacks=[Steps()], **config) for p in found.points
+        ]
     n = alone[0].history[0].n_oracle_calls
     print(f"\n{n} sentences, {args.solver}, gap/C ≤ {args.eps}: passes over the data, seconds")
     table(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from distsvm.cli.data_options import add_data, data_options
+from distsvm.cli.data_options import add_data, data_options, n_bytes_found
 from distsvm.cli.exits import DONE, INTERRUPTED, STOPPED_EARLY, code_of_end
 from distsvm.cli.formatting import count, pairs, seconds, size, small, table
 from distsvm.cli.options import add_config, check_config, given_config
@@ -16,7 +16,6 @@ from distsvm.cli.readers import number, numbers, whole
 from distsvm.cli.session import JsonPoints, watched
 from distsvm.cli.targets import check_model_target
 from distsvm.cli.task_options import add_task, formats_of, make_task
-from distsvm.data import open_data
 from distsvm.errors import ConfigError
 from distsvm.report.path_chart import checked_target, write_path_chart
 from distsvm.training.config import TrainConfig
@@ -87,10 +86,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     check_config(config)
     task = make_task(args)
     options = data_options(args, formats_of(task))
-    n_bytes = 0
-    for files in (args.data, args.validation):
-        if files is not None:  # looked for, and not yet read
-            n_bytes += open_data(files, tables=task.tables, **options).n_bytes or 0
+    n_bytes = n_bytes_found(args, task, options)
     result, _ = watched(
         output,
         f"distsvm path {args.task}",
