@@ -342,6 +342,23 @@ def test_folds_of_files_are_those_of_the_same_examples_in_memory(tmp_path):
         assert a.primal == pytest.approx(b.primal)
 
 
+def test_folds_of_sentences_in_files_are_those_in_memory(tmp_path):
+    from distsvm.data.readers.conll import ConllData
+
+    made, templates = make_tagged_sentences(24, seed=1), "bias; word; suffix(1..2)"
+    blocks = ["".join(f"{w}\t{t}\n" for w, t in zip(*one, strict=True)) for one in made]
+    (tmp_path / "a.conll").write_text("\n".join(blocks), encoding="utf-8")
+    features = Templates.parse(templates).features
+    held = [(features(words), tags) for words, tags in made]
+    config = {"Cs": [1.0, 5.0], "cv": 3, "n_shards": 2, "rel_gap": 0.1, **SERIAL}
+    read = path(SequenceTask(), ConllData(tmp_path / "a.conll", templates=templates), **config)
+    for a, b in zip(read.points, path(SequenceTask(), held, **config).points, strict=True):
+        assert a.gap <= 0.1 * a.primal
+        assert a.dual <= b.primal
+        assert b.dual <= a.primal
+        assert a.validation_loss == pytest.approx(b.validation_loss)
+
+
 def test_a_rare_tag_may_be_missing_from_a_fold():
     task, X, y = sequences()
     y = [list(tags) for tags in y]
