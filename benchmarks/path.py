@@ -1,11 +1,13 @@
-"""A path of 13 values of C, warm-started, against the same values trained one by one.
+"""A path of 13 values of C, warm-started, against the hardest of them trained alone.
 
-Run: python benchmarks/path.py                    (up to 40 minutes; --quick: about 3 minutes)
+Run: python benchmarks/path.py                    (up to 60 minutes; --quick: about 6 minutes)
 
 UD English EWT (XPOS tags), the first 2,000 sentences unless told otherwise; C from 10⁻³ to 10³
-times the default. Every value runs until gap/C is at most --eps, in units of the mean loss, or
-for LIMIT_S seconds; `> limit` says that it was not there by then. Wanted: the whole path takes at
-most 3 times the oracle calls of the hardest single value.
+times the default. Every value runs until gap/C is at most --eps, in units of the mean loss, or for
+a limit of seconds; `> limit` says that it was not there by then. Trained alone are the values that
+took the path the most oracle calls, and one that is larger. Wanted: the whole path takes at most 3
+times the oracle calls of the hardest single value. One that ended at its limit has made fewer calls
+than it needs, so that the ratio can only be smaller than the one printed.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +29,8 @@ from distsvm.tasks.sequence import SequenceTask
 from distsvm.training.path_result import PathPoint
 from distsvm.training.result import TrainResult
 
-LIMIT_S, QUICK_S = 150.0, 20.0
+LIMIT_S, QUICK_S = 300.0, 100.0
+N_ALONE, N_ALONE_QUICK = 3, 1
 
 
 class Steps(distsvm.Callback):
@@ -74,31 +78,46 @@ def main() -> None:
         task = SequenceTask(labels=tags(folder))
         distsvm.train(task, data, solver=args.solver, max_rounds=2)  # compile
         found = distsvm.path(task, data, validation=check, callbacks=[Steps()], **config)
-        alone = [
-            distsvm.train(task, data, C=p.C, callbacks=[Steps()], **config) for p in found.points
-        ]
-    n = alone[0].history[0].n_oracle_calls
+        hard = hardest(found.points, N_ALONE_QUICK if args.quick else N_ALONE)
+        alone = {
+            i: distsvm.train(task, data, C=found.points[i].C, callbacks=[Steps()], **config)
+            for i in hard
+        }
+    n = n_examples(alone[hard[0]])
     print(f"\n{n} sentences, {args.solver}, gap/C ≤ {args.eps}: passes over the data, seconds")
     table(
         ["C", "path", "s", "alone", "s", "gap/C", "dev loss", "dev exact"],
-        [
-            [f"{p.C:.3g}", passes(p, n), f"{p.seconds:.1f}", passes(one, n),
-             f"{one.seconds['total'] - one.seconds['load']:.1f}", f"{p.gap / p.C:.3g}",
-             f"{p.validation_loss:.4f}" + (" ←" if i == found.best else ""),
-             f"{p.validation_accuracy:.4f}"]
-            for i, (p, one) in enumerate(zip(found.points, alone, strict=True))
-        ],
-    )  # fmt: skip
-    hardest = max(one.n_oracle_calls for one in alone)
-    total = found.n_oracle_calls
-    short = [p for p in (*found.points, *alone) if p.stop_reason == "max_seconds"]
-    print(
-        f"\nthe path: {total / n:.1f} passes; the hardest single value: {hardest / n:.1f}; ratio "
-        f"{total / hardest:.2f} (wanted: at most 3); all single ones: "
-        f"{sum(one.n_oracle_calls for one in alone) / n:.1f}"
+        [row(i, found, alone.get(i), n) for i in range(len(found.points))],
     )
-    if short:
-        print(f"{len(short)} runs ended at their limit of time: the ratio is no verdict")
+    most, total = max(one.n_oracle_calls for one in alone.values()), found.n_oracle_calls
+    print(
+        f"\nthe path: {total / n:.1f} passes; the hardest single value: {most / n:.1f}; ratio "
+        f"{total / most:.2f} (wanted: at most 3)"
+    )
+    if any(point.stop_reason == "max_seconds" for point in found.points):
+        print("values of the path ended at their limit: the ratio is no verdict")
+
+
+def hardest(points: Sequence[PathPoint], n: int) -> list[int]:
+    """The n values that took the most calls, and the one two beyond them, or the last."""
+    order = np.argsort([-point.n_oracle_calls for point in points], kind="stable").tolist()
+    return sorted({*order[:n], min(max(order[:n]) + 2, len(points) - 1)})
+
+
+def n_examples(result: TrainResult) -> int:
+    """How many calls its first round made, which asks about all."""
+    return result.history[0].n_oracle_calls
+
+
+def row(i: int, found: distsvm.PathResult, one: TrainResult | None, n: int) -> list[str]:
+    point = found.points[i]
+    seconds = "" if one is None else f"{one.seconds['total'] - one.seconds['load']:.1f}"
+    mark = " ←" if i == found.best else ""
+    return [
+        f"{point.C:.3g}", passes(point, n), f"{point.seconds:.1f}",
+        "" if one is None else passes(one, n), seconds, f"{point.gap / point.C:.3g}",
+        f"{point.validation_loss:.4f}{mark}", f"{point.validation_accuracy:.4f}",
+    ]  # fmt: skip
 
 
 if __name__ == "__main__":

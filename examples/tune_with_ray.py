@@ -1,7 +1,7 @@
 """Ray Tune for what a path of C does not search: here the order of a tagger, and which features.
 
-Every trial is one `distsvm.path` on one core, so that C is chosen within it, for little more than
-the price of one training. Needs pip install "ray[tune]". Run it: python examples/tune_with_ray.py
+Every trial is one `distsvm.path` on one core, so that C is chosen within it, each value from what
+the last one has found. Needs pip install "ray[tune]". Run it: python examples/tune_with_ray.py
 """
 
 import sys

@@ -49,7 +49,7 @@ def path(
     """Train at several values of C, each to its own certificate, and choose the best of them.
 
     The data is read once, and every value begins with the planes, cuts and scaled α of the one
-    before (which cost no oracle call), so that a path takes little more than its hardest value.
+    before (which cost no oracle call), so that a path takes a few times its hardest value's calls.
 
     Parameters
     ----------
