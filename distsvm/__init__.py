@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from distsvm.tasks.base import Bounded, Task
     from distsvm.tasks.classes import BinaryTask, MulticlassTask
     from distsvm.training.callbacks import Callback
+    from distsvm.training.path import path
+    from distsvm.training.path_result import PathResult
     from distsvm.training.result import TrainResult
     from distsvm.training.train import resume, train
     from distsvm.vectors import SparseVector
@@ -35,6 +37,7 @@ _HOME = {
     "Model": "model",
     "MulticlassSVC": "estimators",
     "MulticlassTask": "tasks.classes",
+    "PathResult": "training.path_result",
     "SequenceTagger": "estimators",
     "SparseVector": "vectors",
     "StructuralSVM": "estimators",
@@ -43,6 +46,7 @@ _HOME = {
     "TreeParser": "estimators",
     "load_model": "model",
     "open_data": "data",
+    "path": "training.path",
     "resume": "training.train",
     "train": "training.train",
 }
@@ -56,6 +60,7 @@ __all__ = [
     "Model",
     "MulticlassSVC",
     "MulticlassTask",
+    "PathResult",
     "SequenceTagger",
     "SparseVector",
     "StructuralSVM",
@@ -65,6 +70,7 @@ __all__ = [
     "__version__",
     "load_model",
     "open_data",
+    "path",
     "resume",
     "train",
 ]

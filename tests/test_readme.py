@@ -1,6 +1,8 @@
 """What the README says runs, runs."""
 
+import importlib
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +64,37 @@ def test_the_lines_about_sequences_and_trees_run(title, score, sign, capsys):
     assert float(re.search(rf"{score} (\S+)", shown).group(1)) > 0.8
     assert "exact" in shown
     assert sign in shown
+
+
+def test_the_lines_about_choosing_C_run(capsys):
+    code = block("tested: choose C")
+    assert len([line for line in code.splitlines() if line.strip()]) <= 10
+    exec(compile(code, "README.md", "exec"), {})
+    *points, last = capsys.readouterr().out.splitlines()
+    assert len(points) == 13
+    assert last.startswith("chosen C")
+
+
+def test_the_example_with_ray_tune_says_what_is_missing():
+    path = ROOT / "examples" / "tune_with_ray.py"
+    assert len(path.read_text(encoding="utf-8").splitlines()) < 60
+    try:
+        importlib.import_module("ray.tune")
+    except ImportError:
+        run = subprocess.run([sys.executable, str(path)], capture_output=True, text=True)
+        assert run.returncode == 1
+        assert run.stderr.startswith('this example needs Ray Tune: pip install "ray[tune]"')
+        assert "Traceback" not in run.stderr
+    else:
+        pytest.skip("Ray Tune is installed: the example would run for minutes")
+
+
+@pytest.mark.slow
+def test_a_trial_of_the_example_with_ray_tune_chooses_a_C():
+    example = runpy.run_path(str(ROOT / "examples" / "tune_with_ray.py"))
+    metrics = example["trial"]({"order": 1, "min_count": 2}, example["make_data"]())
+    assert metrics["C"] in (2, 8, 32)
+    assert metrics["loss"] >= 0
 
 
 def run_example(name, *arguments):

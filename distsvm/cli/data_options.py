@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from distsvm.cli.readers import names, whole
-from distsvm.data.opening import FORMATS, kind_of_files
+from distsvm.data.opening import FORMATS, kind_of_files, open_data
 from distsvm.errors import ConfigError
 from distsvm.model import Model
+from distsvm.tasks.base import Task
 
 TABLES = ("svmlight", "parquet")
 SENTENCES = ("conll", "conllu")
@@ -127,6 +128,15 @@ def _add_trees(group: argparse._ArgumentGroup) -> None:
         "--strip-functions", action=argparse.BooleanOptionalAction, default=absent,
         help="trees: take function tags and indices off labels (NP-SBJ-1 → NP). Default: yes",
     )  # fmt: skip
+
+
+def n_bytes_found(args: argparse.Namespace, task: Task, options: dict[str, Any]) -> int:
+    """The size of the files to train on and to validate with: looked for, and not yet read."""
+    n_bytes = 0
+    for files in (args.data, args.validation):
+        if files is not None:
+            n_bytes += open_data(files, tables=task.tables, **options).n_bytes or 0
+    return n_bytes
 
 
 def data_options(

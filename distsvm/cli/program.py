@@ -19,6 +19,7 @@ from distsvm.version import __version__
 
 VERBS = {
     "train": "train a model until its gap is certified",
+    "path": "train at several values of C and choose the best",
     "resume": "go on with a run from its last checkpoint",
     "predict": "predict the outputs of data, in order: labels, tags or trees",
     "evaluate": "scores on data with outputs: accuracy, loss, confusions, F1",
@@ -81,7 +82,8 @@ def _add_globals(parser: argparse.ArgumentParser) -> None:
     absent = argparse.SUPPRESS
     group.add_argument(
         "--json", action="store_true", default=absent,
-        help="one JSON object a line instead of text (train: one a round, then the result)",
+        help="one JSON object a line instead of text (train: one a round, path: one a value; then "
+        "the result)",
     )  # fmt: skip
     group.add_argument(
         "-q", "--quiet", action="store_true", default=absent, help="no progress, no summaries"

@@ -20,7 +20,7 @@ from distsvm.cli.formatting import (
     visible,
 )
 from distsvm.solvers.base import Round
-from distsvm.training.callbacks import RunStart
+from distsvm.training.callbacks import PathStep, RunStart
 
 COMPILING = "compiling kernels for this machine (once; kept on disk)"
 STOPPING = "stopping after this round; Ctrl-C again aborts at once"
@@ -124,6 +124,14 @@ def plain_line(progress: Progress, session_s: float) -> str:
         parts.append(f"validation loss {small(record.validation_loss)}")
     parts += [seconds(record.elapsed_s), f"left {'?' if left is None else '~' + clock(left)}"]
     return "  ".join(parts)
+
+
+def step_words(step: PathStep) -> str:
+    """Which of the runs of a path this is."""
+    words = f"value {step.number} of {step.n_values}"
+    if step.fold > step.n_folds:
+        return f"{words}, on all data"
+    return f"{words}, fold {step.fold} of {step.n_folds}" if step.n_folds else words
 
 
 def start_line(start: RunStart) -> str:

@@ -38,6 +38,11 @@ def names(text: str) -> list[str]:
     return found
 
 
+def numbers(text: str) -> list[float]:
+    """Numbers with commas between them."""
+    return [number(part) for part in text.split(",")]
+
+
 def amounts(text: str) -> dict[str, float]:
     """NAME=NUMBER,… as a dict."""
     return {name: number(amount) for name, amount in _assignments(text)}

@@ -10,14 +10,24 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from distsvm.cli.output import Output
-from distsvm.cli.progress import COMPILING, STOPPING, Progress, plain_line, render, start_line
+from distsvm.cli.progress import (
+    COMPILING,
+    STOPPING,
+    Progress,
+    plain_line,
+    render,
+    start_line,
+    step_words,
+)
 from distsvm.kernels.compiling import on_first_compile
 from distsvm.solvers.base import Round
-from distsvm.training.callbacks import Callback, RunStart
-from distsvm.training.result import TrainResult
+from distsvm.training.callbacks import Callback, PathStep, RunStart
+from distsvm.training.path_result import PathPoint
+
+Result = TypeVar("Result")
 
 REDRAW_S = 0.1
 PLAIN_S = 1.0
@@ -27,40 +37,41 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 def watched(
     output: Output,
     title: str,
-    call: Callable[[Sequence[Callback]], TrainResult],
+    call: Callable[[Sequence[Callback]], Result],
     *,
     doing: str = "loading and scanning the data",
     max_seconds: float | None = None,
     run_dir: str | None = None,
-) -> tuple[TrainResult, bool]:
-    """Run `call(callbacks)`, a training run, with its progress shown and Ctrl-C obeyed.
+    json_lines: type[Display] | None = None,
+) -> tuple[Result, bool]:
+    """Run `call(callbacks)`, a training run or several, with progress shown and Ctrl-C obeyed.
 
-    `doing` is what happens before the first round.
+    `doing` is what happens before the first round; `json_lines` takes the place of JsonLines.
 
     The first Ctrl-C ends the run after the current round, as "interrupted"; before the first
     round, and at the second Ctrl-C, KeyboardInterrupt is raised at once.
 
     Returns
     -------
-    result : TrainResult
+    result : what the call returned
     compiled : bool
         Whether kernels had to be compiled meanwhile, in this process.
     """
     progress = Progress(title, doing, max_seconds=max_seconds)
-    display = _display(output, progress)
+    display = _display(output, progress, json_lines or JsonLines)
     interrupts = Interrupts(display.on_interrupt)
     try:
         with display, on_first_compile(display.on_compile), interrupts:
-            return call([display, interrupts]), progress.compiling
+            return call([display, interrupts]), display.compiled
     except KeyboardInterrupt:
-        if run_dir is not None and progress.record is not None:
+        if run_dir is not None and display.progress.record is not None:
             output.note(f"go on from the last checkpoint: distsvm resume {shlex.quote(run_dir)}")
         raise
 
 
-def _display(output: Output, progress: Progress) -> Display:
+def _display(output: Output, progress: Progress, json_lines: type[Display]) -> Display:
     if output.json:
-        return JsonLines(output, progress)
+        return json_lines(output, progress)
     if output.quiet:
         return Display(output, progress)
     return Live(output, progress) if output.live else PlainLines(output, progress)
@@ -102,6 +113,8 @@ class Display(Callback):
 
     def __init__(self, output: Output, progress: Progress) -> None:
         self.output, self.progress = output, progress
+        self.compiled = False
+        self._title = progress.title
         self._began = time.perf_counter()
 
     def __enter__(self) -> Display:
@@ -109,6 +122,14 @@ class Display(Callback):
 
     def __exit__(self, *_: object) -> None:
         pass
+
+    def on_step(self, step: PathStep) -> None:
+        # A new one, since another thread may be reading the last.
+        self.progress = Progress(
+            f"{self._title} · {step_words(step)}", "first round",
+            max_seconds=self.progress.max_seconds, stopping=self.progress.stopping,
+        )  # fmt: skip
+        self._began = time.perf_counter()
 
     def on_start(self, start: RunStart) -> None:
         self.progress.began(start)
@@ -124,7 +145,7 @@ class Display(Callback):
 
     def on_compile(self) -> None:
         """A kernel is compiled; called by any thread."""
-        self.progress.compiling = True
+        self.compiled = self.progress.compiling = True
 
     def on_interrupt(self) -> None:
         """Ctrl-C; called by the signal handler, which may have come amidst a write of ours."""
@@ -145,6 +166,17 @@ class JsonLines(Display):
         _say_stopping()
 
 
+class JsonPoints(Display):
+    """One JSON object for each run of a path."""
+
+    def on_point(self, step: PathStep, point: PathPoint) -> None:
+        self.output.record("point", asdict(step) | point.as_dict())
+
+    def on_interrupt(self) -> None:
+        super().on_interrupt()
+        _say_stopping()
+
+
 class PlainLines(Display):
     """Lines for logs and pipes: the first round, then at most one a second."""
 
@@ -154,9 +186,15 @@ class PlainLines(Display):
         self.output.say(f"{self.progress.title}: {self.progress.doing}")
         return self
 
+    _step = ""
+
+    def on_step(self, step: PathStep) -> None:
+        super().on_step(step)
+        self._step = f"{step_words(step)}: "
+
     def on_start(self, start: RunStart) -> None:
         super().on_start(start)
-        self.output.say(start_line(start))
+        self.output.say(self._step + start_line(start))
 
     def on_round(self, record: Round) -> None:
         super().on_round(record)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from distsvm.cli.data_options import add_data, data_options
+from distsvm.cli.data_options import add_data, data_options, n_bytes_found
 from distsvm.cli.formatting import size
 from distsvm.cli.options import add_config, check_config, given_config
 from distsvm.cli.output import Output
@@ -13,7 +13,6 @@ from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_model_target, check_run_target
 from distsvm.cli.task_options import add_task, formats_of, make_task
-from distsvm.data import open_data
 from distsvm.errors import ConfigError
 from distsvm.training.train import train
 
@@ -52,10 +51,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     check_config(config)
     task = make_task(args)
     options = data_options(args, formats_of(task))
-    n_bytes = 0
-    for files in (args.data, args.validation):
-        if files is not None:  # looked for, and not yet read
-            n_bytes += open_data(files, tables=task.tables, **options).n_bytes or 0
+    n_bytes = n_bytes_found(args, task, options)
     result, compiled = watched(
         output,
         f"distsvm {args.task}",

@@ -20,6 +20,8 @@ FLAGS = {
     "loss": "--loss",
     "start": "--start",
     "format": "--format",
+    "cv": "--cv",
+    "Cs": "--Cs",
 }
 """The option that sets each parameter of the library."""
 

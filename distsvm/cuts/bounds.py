@@ -40,6 +40,14 @@ class Bounds:
             return "none"
         return "exact" if self.exact else "upper bound"
 
+    def rescaled(self, factor: float) -> Bounds:
+        """The bounds at C times `factor`, for R(w) does not depend on C, and P(w) grows with it."""
+        if self.w is None:
+            return Bounds(dual=0.0)
+        half = 0.5 * float(self.w @ self.w)
+        primal = half + factor * (self.primal - half)
+        return Bounds(primal, self.dual if factor >= 1 else 0.0, self.w, self.exact)
+
     def add_primal(self, value: float, w: np.ndarray, exact: bool) -> None:
         """Take P(w) from a fresh round at that very w."""
         if not math.isfinite(value):

@@ -79,6 +79,10 @@ class WorkingSet:
         self.alpha = solution.alpha
         self.idle = np.where(self.alpha > 0, 0, self.idle + 1)
 
+    def rescale(self, limit: np.ndarray, factor: float) -> None:
+        """Go on with limits that are `factor` times the last ones, and every α likewise."""
+        self.limit, self.alpha = limit, factor * self.alpha
+
     def linear(self) -> float:
         """Σ α·b, the linear part of the dual value."""
         return float(self.alpha @ self.b)

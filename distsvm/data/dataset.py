@@ -72,10 +72,6 @@ class TableData:
     def specs(
         self, n_shards: int | None, cost: Callable[[Any], float] | None = None
     ) -> list[ShardSpec]:
-        costs = self.x.costs()
-        if n_shards is None:
-            n_values, n_columns = float(costs.sum()), self.x.n_columns
-            n_shards = default_n_shards_of_table(costs.size, n_values, n_columns)
         return [
             LoadedShard(
                 Shard(
@@ -85,7 +81,7 @@ class TableData:
                     first=part.start,
                 )
             )
-            for part in cut(costs, n_shards)
+            for part in cut_table(self.x, n_shards)
         ]
 
 
@@ -152,6 +148,15 @@ class UnlabelledSpec:
 
     def load(self) -> Shard:
         return replace(self.spec.load(), y=None)
+
+
+def cut_table(x: Rows, n_shards: int | None) -> list[range]:
+    """As `cut`, for rows of features, of which small tables have fewer shards."""
+    costs = x.costs()
+    if n_shards is None:
+        n_values, n_columns = float(costs.sum()), x.n_columns
+        n_shards = default_n_shards_of_table(costs.size, n_values, n_columns)
+    return cut(costs, n_shards)
 
 
 def cut(costs: np.ndarray, n_shards: int | None) -> list[range]:

@@ -47,6 +47,10 @@ class DenseRows:
     def rows(self, start: int, stop: int) -> DenseRows:
         return DenseRows(self.values[start:stop])
 
+    def take(self, which: np.ndarray) -> DenseRows:
+        """A copy of the rows with these numbers."""
+        return DenseRows(self.values[which])
+
     def arrays(self) -> tuple[np.ndarray, ...]:
         return (self.values,)
 
@@ -81,6 +85,12 @@ class SparseRows:
 
     def rows(self, start: int, stop: int) -> SparseRows:
         return replace(self, starts=self.starts[start : stop + 1])
+
+    def take(self, which: np.ndarray) -> SparseRows:
+        """A copy of the rows with these numbers."""
+        whole = sparse.csr_matrix(self.arrays(), shape=(self.n_rows, self.n_columns))
+        some = whole[which]
+        return replace(self, values=some.data, columns=some.indices, starts=some.indptr)
 
     def arrays(self) -> tuple[np.ndarray, ...]:
         """Only this slice's part of the arrays, with starts from 0."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.data.features import SparseRows
-from distsvm.data.ragged import Ragged
+from distsvm.data.ragged import Ragged, offsets, spread
 from distsvm.errors import DataError
 
 
@@ -40,6 +40,12 @@ class SequenceRows:
     def nbytes(self) -> int:
         return self.tokens.nbytes + self.starts.nbytes
 
+    def take(self, which: np.ndarray) -> SequenceRows:
+        """A copy of the sequences with these numbers."""
+        lengths = np.diff(self.starts)[which]
+        tokens = self.tokens.take(spread(self.starts[which], lengths))
+        return SequenceRows(tokens, offsets(lengths), self.names)
+
 
 @dataclass(frozen=True, eq=False)
 class TagRows:
@@ -50,6 +56,10 @@ class TagRows:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    def take(self, which: np.ndarray) -> TagRows:
+        """A copy of the tags of the sequences with these numbers."""
+        return TagRows(self.codes[which], self.names)
 
 
 def pack_sequences(inputs: Iterable[Sequence[Any]], first: int = 0) -> SequenceRows:

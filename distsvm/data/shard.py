@@ -37,6 +37,19 @@ class Shard:
     def n(self) -> int:
         return self.x.n_rows if hasattr(self.x, "n_rows") else len(self.x)
 
+    def take(self, which: np.ndarray) -> Shard:
+        """A copy of the examples with these numbers, in this order, as the first of some data."""
+        weight = None if self.weight is None else self.weight[which]
+        return Shard(_taken(self.x, which), _taken(self.y, which), weight, source=self.source)
+
+
+def _taken(items: Any, which: np.ndarray) -> Any:
+    if items is None:
+        return None
+    if hasattr(items, "take"):  # arrays have it, too
+        return items.take(which)
+    return [items[i] for i in which.tolist()]
+
 
 class ShardSpec(Protocol):
     """How to load one shard, again if need be; small (or shared) and picklable."""

@@ -39,6 +39,13 @@ class BlockRisk:
             each=[(block,) for block in range(self.n_blocks)],
         )  # fmt: skip
 
+    def rescale(self, C: float, factor: float, taken: float) -> None:
+        """Go on at this C, with every α `factor` times what was taken of the last changes.
+
+        A worker that has to be built again begins with all α at the truths, at this C.
+        """
+        self.executor.prepare("rescale", C / self.total_weight, factor, taken, shards=self.shards)
+
     def ascend(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> list[Ascended]:
         """One round of every block, in the order of the blocks."""
         return self.executor.run("ascend", w, point, todo, shards=self.shards)

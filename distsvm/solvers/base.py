@@ -135,6 +135,13 @@ class Solver(Protocol):
     def restore(self, risk: Risk, arrays: dict[str, np.ndarray]) -> State:
         """The state that State.arrays gave these arrays of."""
 
+    def follow(self, risk: Risk, earlier: State, factor: float) -> State:
+        """The state before the first round at this C, from the last one at C / factor.
+
+        Every α is `factor` times what it was, so that it is feasible, and nothing is asked: planes
+        and cuts do not depend on C. The earlier state is used up.
+        """
+
     def rounds(self, risk: Risk, state: State) -> Iterator[Round]:
         """Rounds without end; the caller stops when it has seen enough."""
 

@@ -60,6 +60,11 @@ class Frozen:
             add_into(self.apart, -1.0, holdings[block].a)
             self.linear -= holdings[block].b
 
+    def rescale(self, factor: float) -> None:
+        """Both parts times `factor`, as their α are."""
+        self.a, self.b = factor * self.a, factor * self.b
+        self.apart, self.linear = factor * self.apart, factor * self.linear
+
     def factor(self, block: int) -> float:
         """How much a change of this block's live part counts in w."""
         return 1.0 - self.share if block in self.blocks else 1.0

@@ -60,6 +60,10 @@ class MultiPlaneState:
         How many times as large as those shares the certified gap was, when it was last certified.
     frozen : Frozen or None
         What lost workers had, as long as it is of use.
+    pass_work : float
+        Of the last round that asked about all.
+    n_earlier : int
+        Rounds at other values of C that the workers have taken part in.
     """
 
     bounds: Bounds
@@ -79,6 +83,8 @@ class MultiPlaneState:
     held_gap: float = math.inf
     unseen: float = 1.0
     frozen: Frozen | None = None
+    pass_work: float = 0.0
+    n_earlier: int = 0
     number: int = 0
     n_stalled: int = 0
     n_calls: int = 0
@@ -95,6 +101,11 @@ class MultiPlaneState:
     @property
     def n_bytes(self) -> int:
         return self.w.nbytes if self.average is None else self.w.nbytes + self.average.nbytes
+
+    @property
+    def serial(self) -> int:
+        """The number of the round among all that the workers have taken part in."""
+        return self.n_earlier + self.number
 
     @property
     def dual(self) -> float:
@@ -116,10 +127,11 @@ class MultiPlaneState:
 
 _NUMBERS = (
     "number", "n_stalled", "n_asked", "n_calls", "n_visits", "n_planes", "n_support",
-    "plane_bytes", "ask_average",
+    "plane_bytes", "ask_average", "n_earlier",
 )  # fmt: skip
 _REALS = (
-    "sigma", "linear", "square", "taken", "gained", "worked", "rate", "gap", "held_gap", "unseen",
+    "sigma", "linear", "square", "taken", "gained", "worked", "rate", "gap", "held_gap",
+    "unseen", "pass_work",
 )  # fmt: skip
 
 
@@ -154,6 +166,20 @@ class MultiPlane:
         # α = 0 is feasible, with w = 0 and D = 0.
         return MultiPlaneState(Bounds(dual=0.0), np.zeros(risk.dim), sigma, start)
 
+    def follow(self, risk: BlockRisk, earlier: MultiPlaneState, factor: float) -> MultiPlaneState:
+        risk.rescale(self.C, factor, earlier.taken)
+        if earlier.frozen is not None:
+            earlier.frozen.rescale(factor)
+        state = MultiPlaneState(
+            earlier.bounds.rescaled(factor), factor * earlier.w, earlier.sigma,
+            linear=factor * earlier.linear, square=factor**2 * earlier.square,
+            frozen=earlier.frozen, pass_work=earlier.pass_work, n_earlier=earlier.serial,
+            # The held planes go on for as long as they do better than a pass without any gain.
+            worked=earlier.pass_work,
+        )  # fmt: skip
+        state.bounds.add_dual(state.dual)
+        return state
+
     def rounds(self, risk: BlockRisk, state: MultiPlaneState) -> Iterator[Round]:
         while True:
             state.number += 1
@@ -170,15 +196,17 @@ class MultiPlane:
                 gain = self._take(state, counted)
                 if ask != "none":
                     self._begin_count(state)
-            self._count(state, answers, gain)
+            self._count(state, answers, gain, ask)
             yield self._record(state, ask, primal)
 
     # --- the steps of a round --------------------------------------------------------------
 
     def _whom_to_ask(self, state: MultiPlaneState) -> str:
         """The oracle while it brings the dual more for its work than the held planes do."""
-        if state.number in (1, self.max_rounds):
+        if state.bounds.w is None or state.number == self.max_rounds:
             return "all"
+        if state.number == 1:  # of another C's planes
+            return "none"
         pays = state.gained > 0 and state.rate * state.worked >= state.gained
         if pays and state.held_gap > HELD_SHARE * state.gap:
             return "none"
@@ -192,10 +220,10 @@ class MultiPlane:
         return state.average if state.ask_average else None
 
     def _todo(self, risk: BlockRisk, state: MultiPlaneState, ask: str) -> Ascent:
-        average = state.gained / state.worked if ask == "none" else 0.0
+        average = state.gained / state.worked if ask == "none" and state.worked else 0.0
         n_passes = N_PASSES if risk.n_blocks == 1 else N_PASSES_APART
         return Ascent(
-            number=state.number, taken=state.taken, sigma=state.sigma, ask=ask, share=self.share,
+            number=state.serial, taken=state.taken, sigma=state.sigma, ask=ask, share=self.share,
             n_passes=n_passes, least_rate=average, tol=TOL_SHARE * self.eps,
         )  # fmt: skip
 
@@ -244,7 +272,7 @@ class MultiPlane:
         gone: set[int] = set()
         while True:
             holdings = risk.holdings()
-            late = {k for k, holding in enumerate(holdings) if holding.number != state.number}
+            late = {k for k, holding in enumerate(holdings) if holding.number != state.serial}
             if late <= gone:
                 break
             gone |= late
@@ -305,8 +333,12 @@ class MultiPlane:
         else:
             mix_into(state.average, state.w, AVERAGING)
 
-    def _count(self, state: MultiPlaneState, answers: Sequence[Ascended], gain: float) -> None:
+    def _count(
+        self, state: MultiPlaneState, answers: Sequence[Ascended], gain: float, ask: str
+    ) -> None:
         work = sum(answer.work for answer in answers)
+        if ask == "all":
+            state.pass_work = work
         state.gained += gain
         state.worked += work
         state.rate = gain / work if work > 0 else 0.0

@@ -125,6 +125,16 @@ class OneSlack:
         # α = 0 is feasible, with w = 0 and D = 0.
         return OneSlackState(WorkingSet(limit), Bounds(dual=0.0), np.zeros(risk.dim), start)
 
+    def follow(self, risk: Risk, earlier: OneSlackState, factor: float) -> OneSlackState:
+        working = earlier.working
+        working.rescale(np.full(risk.n_blocks, self.C), factor)
+        state = OneSlackState(
+            working, earlier.bounds.rescaled(factor), factor * earlier.w,
+            fresh_violation=earlier.fresh_violation,
+        )  # fmt: skip
+        self._solve(risk, state, make_qp(self.qp), violation=0.0)
+        return state
+
     def rounds(self, risk: Risk, state: OneSlackState) -> Iterator[Round]:
         qp = make_qp(self.qp)
         while True:

@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass
 
 from distsvm.solvers.base import Round
+from distsvm.training.path_result import PathPoint
 from distsvm.training.result import TrainResult
 
 log = logging.getLogger("distsvm")
@@ -29,8 +30,28 @@ class RunStart:
     n_dropped: int = 0
 
 
+@dataclass(frozen=True)
+class PathStep:
+    """One run of a path: value `number` of `n_values`, on all data or without one of the folds.
+
+    `fold` counts from 1 and is 0 where there are no folds; in the refit it is `n_folds` + 1.
+    """
+
+    C: float
+    number: int
+    n_values: int
+    fold: int = 0
+    n_folds: int = 0
+
+
 class Callback:
     """Does nothing at every event; override what you need."""
+
+    def on_step(self, step: PathStep) -> None:
+        """Before each run of a path, whose other events follow; never called by train."""
+
+    def on_point(self, step: PathStep, point: PathPoint) -> None:
+        """After each run of a path, with its score."""
 
     def on_start(self, start: RunStart) -> None:
         """Before the first round."""

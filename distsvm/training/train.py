@@ -9,7 +9,7 @@ from typing import Any
 from distsvm.blas import one_thread
 from distsvm.errors import ConfigError
 from distsvm.tasks.base import Task
-from distsvm.training.callbacks import Callback, LogRounds
+from distsvm.training.callbacks import Callback
 from distsvm.training.config import TrainConfig
 from distsvm.training.result import TrainResult
 from distsvm.training.run_folder import RunFolder
@@ -58,15 +58,10 @@ def train(
     TrainResult
     """
     settings = TrainConfig.from_dict(config)
-    watchers = list(callbacks)
-    if settings.verbose:
-        watchers.append(LogRounds(settings.verbose))
-    if not isinstance(task, Task):
-        raise ConfigError(f"task is {task!r}, expected an instance of a distsvm.Task")
     if settings.run_dir is not None and not resume:
         RunFolder(settings.run_dir).check_new()  # before the data is read
     with one_thread():
-        trainer = Trainer(task, settings, watchers)
+        trainer = Trainer(task, settings, list(callbacks))
         try:
             trainer.load(data, outputs, weight, data_options or {}, validation)
             trainer.begin(start, resume)

@@ -24,7 +24,7 @@ from distsvm.solvers.base import Round, State
 from distsvm.tasks.base import Task
 from distsvm.tasks.outputs import canonical, digest
 from distsvm.tasks.registry import describe
-from distsvm.training.callbacks import Callback, RunStart
+from distsvm.training.callbacks import Callback, LogRounds, RunStart
 from distsvm.training.checkpoint import (
     Checkpoint,
     check_same_problem,
@@ -46,16 +46,32 @@ EPS_SHARE = 1e-3
 
 
 class Trainer:
-    """One run. `load` reads the data, `begin` sets up or restores the state, `run` does rounds."""
+    """One run, or several at growing C on the same workers.
 
-    def __init__(self, task: Task, config: TrainConfig, callbacks: Sequence[Callback]) -> None:
-        self.task, self.config, self.callbacks = task, config, callbacks
+    `load` reads the data, `begin` sets up or restores the state, `run` does rounds, and `follow`
+    begins the next run.
+
+    Parameters
+    ----------
+    watching : bool, default True
+        Whether validation data is looked at after fresh rounds, and may end the run.
+    """
+
+    def __init__(
+        self, task: Task, config: TrainConfig, callbacks: Sequence[Callback],
+        watching: bool = True,
+    ) -> None:  # fmt: skip
+        if not isinstance(task, Task):
+            raise ConfigError(f"task is {task!r}, expected an instance of a distsvm.Task")
+        self.task, self.config = task, config
+        logged = [LogRounds(config.verbose)] if config.verbose else []
+        self.callbacks = [*callbacks, *logged]
         if config.rescaling not in task.rescalings:
             raise ConfigError(
                 f"rescaling={config.rescaling!r}: {type(task).__name__} can do "
                 f"{', '.join(sorted(task.rescalings))}"
             )
-        self.given_task = task
+        self.given_task, self.watching = task, watching
         self.folder = None if config.run_dir is None else RunFolder(config.run_dir)
         self.executor: Executor = make_executor(
             config.executor, config.n_workers, compiled=task.compiled, **config.executor_options
@@ -128,7 +144,8 @@ class Trainer:
             return 0 if self.task.enumerates else CACHE_SIZE
         return int(self.config.cache_size)
 
-    def _C(self) -> float:
+    def default_C(self) -> float:
+        """The C of the configuration, or what the data calls for."""
         config, facts = self.config, self.facts
         if config.C is not None:
             return config.C
@@ -139,10 +156,10 @@ class Trainer:
 
     # --- the state -------------------------------------------------------------------------
 
-    def begin(self, start: Any, resume: bool) -> None:
+    def begin(self, start: Any = None, resume: bool = False, C: float | None = None) -> None:
         """Make the solver and its state: new, from an earlier model, or from a checkpoint."""
         config = self.config
-        self.C = self._C()
+        self.C = self.default_C() if C is None else C
         self.eps = EPS_SHARE * self.task.loss_unit if config.eps is None else config.eps
         self.solver, self.risk = make_solver(
             config, self.task, self.executor, self.shards, self.facts, self.C, self.eps,
@@ -159,6 +176,14 @@ class Trainer:
             self.folder.keep_history(self.history)
             if not resume and start is not None:
                 self._write_checkpoint(self.folder)  # or a crash would forget where it started
+
+    def follow(self, C: float) -> None:
+        """Begin another run at this C, from where the last one ended; nothing is asked for that."""
+        factor = C / self.C
+        self._started, self.load_s = time.perf_counter(), 0.0
+        self.C, self.solver = C, replace(self.solver, C=C)
+        self.state = self.solver.follow(self.risk, self.state, factor)
+        self.history = []
 
     def _create(self, folder: RunFolder) -> None:
         folder.create(
@@ -272,8 +297,8 @@ class Trainer:
 
     def _finished(self, record: Round) -> Round:
         """The solver's record with what only the trainer knows."""
-        if record.kind == "fresh" and self.check_shards:
-            self.watch.look(record.number, self.state.bounds, self._evaluate)
+        if record.kind == "fresh" and self.check_shards and self.watching:
+            self.watch.look(record.number, self.state.bounds, self.evaluate)
         score = self.watch.score
         activity = self.executor.activity()
         note, self._note = self._note, None
@@ -287,7 +312,8 @@ class Trainer:
             n_restarts=sum(a.n_restarts for a in activity),
         )
 
-    def _evaluate(self, w: np.ndarray) -> Score:
+    def evaluate(self, w: np.ndarray) -> Score:
+        """How w does on the validation data."""
         return self.executor.reduce("evaluate", w, groups=[self.check_shards])[0]
 
     def _reason(self, record: Round, fresh_only: bool = False) -> str | None:

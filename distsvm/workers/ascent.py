@@ -87,6 +87,13 @@ class BlockAscent:
             n_bytes=stock.n_bytes, work=work + total.work, lost=lost,
         )  # fmt: skip
 
+    def rescale(self, C_share: float, factor: float, taken: float) -> None:
+        """Go on at another C, with every α `factor` times what was taken of it."""
+        self._settle(taken)
+        self.stock.rescale(C_share * self.weight, factor)
+        self._before = np.array(self.stock.held.alpha)
+        self.share *= factor
+
     def _settle(self, taken: float) -> None:
         """Go back to the part of the last round's changes that was taken."""
         if taken < 1:

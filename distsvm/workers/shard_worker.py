@@ -150,6 +150,11 @@ class ShardWorker:
             self.oracle, self.weight, C_share, self._dim, memory_mb, seed, block
         )
 
+    def rescale(self, C_share: float, factor: float, taken: float) -> None:
+        """Go on with the dual ascent at another C; see BlockAscent.rescale."""
+        assert self.ascent is not None, "hold() comes first"
+        self.ascent.rescale(C_share, factor, taken)
+
     def ascend(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> Ascended:
         """One round of the dual ascent; see BlockAscent.round."""
         assert self.ascent is not None, "hold() comes first"

@@ -154,6 +154,13 @@ class PlaneStock:
     def _filled(self, rows: np.ndarray | slice) -> np.ndarray:
         return np.arange(self.size) < self.held.count[rows][:, None]
 
+    def rescale(self, total: np.ndarray, factor: float) -> None:
+        """Go on with other sums of α: every α times `factor`, and the truth has the rest."""
+        self.total = total
+        self.held = self.held._replace(total=total)
+        self.held.alpha[:] *= factor
+        self.held.gap[:] *= factor
+
     # --- checkpoints -----------------------------------------------------------------------
 
     def state(self) -> dict[str, np.ndarray]:

@@ -1,5 +1,6 @@
 """Lost workers and broken tasks: the same optimum, or an error that names the example."""
 
+import multiprocessing
 import os
 import signal
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ import pytest
 from test_same_bits import history
 from toy_tasks import ToyChain, toy_chains
 
-from distsvm import MulticlassTask, train
+from distsvm import Callback, MulticlassTask, path, train
 from distsvm.data.synthetic import make_multiclass, write_parts
 from distsvm.errors import DataError, TaskError, WorkerLost
 
@@ -91,6 +92,49 @@ def test_killed_worker_of_the_dual_ascent_loses_planes_but_no_dual_value(executo
     norms = [record.w_norm for record in result.history]
     assert all(norm > 0 for norm in norms[1:])  # nothing was thrown away with the worker
     assert result.history[-1].n_restarts == 2
+
+
+class KillOnce(Callback):
+    """Kills a worker process when the second value of a path begins, or when the first ends."""
+
+    def __init__(self, event):
+        self.event, self.n_steps, self.killed, self.results = event, 0, False, []
+
+    def on_step(self, step):
+        self.n_steps += 1
+
+    def on_start(self, start):
+        if self.event == "start" and self.n_steps == 2:
+            self.kill()
+
+    def on_end(self, result):
+        self.results.append(result)
+        if self.event == "end" and self.n_steps == 1:
+            self.kill()
+
+    def kill(self):
+        victim = multiprocessing.active_children()[0]
+        os.kill(victim.pid, signal.SIGKILL)
+        victim.join()
+        self.killed = True
+
+
+@pytest.mark.parametrize("solver", ["one-slack", "multi-plane"])
+@pytest.mark.parametrize("event", ["start", "end"])
+def test_a_worker_killed_between_two_values_of_C_costs_no_certificate(event, solver):
+    killer = KillOnce(event)
+    config = {"eps": 1e-3, "n_shards": 4, "solver": solver}
+    found = path(ToyChain(), INPUTS, OUTPUTS, Cs=[2.0, 20.0, 60.0], executor="processes",
+                 n_workers=2, callbacks=[killer], **config)  # fmt: skip
+    assert killer.killed
+    for point, result in zip(found.points, killer.results, strict=True):
+        alone = train(ToyChain(), INPUTS, OUTPUTS, executor="serial", C=point.C, **config)
+        assert point.stop_reason == "eps"
+        assert point.dual <= alone.primal
+        assert alone.dual <= point.primal
+        duals = [record.dual for record in result.history]
+        assert duals == sorted(duals)
+    assert killer.results[-1].history[-1].n_restarts == 1
 
 
 def test_a_worker_that_dies_again_and_again_ends_the_run(tmp_path):

@@ -1,0 +1,124 @@
+"""A path of 13 values of C, warm-started, against the hardest of them trained alone.
+
+Run: python benchmarks/path.py                    (up to 60 minutes; --quick: about 6 minutes)
+
+UD English EWT (XPOS tags), the first 2,000 sentences unless told otherwise; C from 10⁻³ to 10³
+times the default. Every value runs until gap/C is at most --eps, in units of the mean loss, or for
+a limit of seconds; `> limit` says that it was not there by then. Trained alone are the values that
+took the path the most oracle calls, and one that is larger. Wanted: the whole path takes at most 3
+times the oracle calls of the hardest single value. One that ended at its limit has made fewer calls
+than it needs, so that the ratio can only be smaller than the one printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from support import machine, table, ud_ewt
+from tagging import TEMPLATES
+
+import distsvm
+from distsvm.data.readers.conllu import ConlluData
+from distsvm.tasks.sequence import SequenceTask
+from distsvm.training.path_result import PathPoint
+from distsvm.training.result import TrainResult
+
+LIMIT_S, QUICK_S = 300.0, 100.0
+N_ALONE, N_ALONE_QUICK = 3, 1
+
+
+class Steps(distsvm.Callback):
+    """Says how every run went, as it ends."""
+
+    def on_end(self, result: TrainResult) -> None:
+        print(
+            f"C {result.C:.3g}: {result.n_oracle_calls} calls in {result.n_rounds} rounds, gap/C "
+            f"{result.gap / result.C:.3g} ({result.stop_reason})",
+            file=sys.stderr,
+        )
+
+
+def passes(found: PathPoint | TrainResult, n: int) -> str:
+    limit = "> limit " if found.stop_reason == "max_seconds" else ""
+    return f"{limit}{found.n_oracle_calls / n:.1f}"
+
+
+def tags(folder: str) -> np.ndarray:
+    """All tags of both files: a rare one may be missing from few sentences."""
+    rows = [
+        line.split("\t")
+        for name in ("train", "dev")
+        for line in (Path(folder) / f"{name}.conllu").read_text(encoding="utf-8").splitlines()
+    ]
+    return np.unique([row[4] for row in rows if len(row) == 10 and row[0].isdigit()])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="400 sentences, short limits")
+    parser.add_argument("--sentences", type=int, help="so many of the first (0: all)")
+    parser.add_argument("--eps", type=float, default=0.1)
+    parser.add_argument("--solver", default="multi-plane")
+    args = parser.parse_args()
+    n_sentences = args.sentences if args.sentences is not None else 400 if args.quick else 2_000
+    config: dict[str, Any] = {
+        "solver": args.solver, "eps": args.eps,
+        "max_seconds": QUICK_S if args.quick else LIMIT_S,
+    }  # fmt: skip
+    print(machine())
+    with tempfile.TemporaryDirectory() as folder:
+        data = ConlluData(ud_ewt(folder, "train", n_sentences or None), templates=TEMPLATES)
+        check = ConlluData(ud_ewt(folder, "dev", 400), templates=TEMPLATES)
+        task = SequenceTask(labels=tags(folder))
+        distsvm.train(task, data, solver=args.solver, max_rounds=2)  # compile
+        found = distsvm.path(task, data, validation=check, callbacks=[Steps()], **config)
+        hard = hardest(found.points, N_ALONE_QUICK if args.quick else N_ALONE)
+        alone = {
+            i: distsvm.train(task, data, C=found.points[i].C, callbacks=[Steps()], **config)
+            for i in hard
+        }
+    n = n_examples(alone[hard[0]])
+    print(f"\n{n} sentences, {args.solver}, gap/C ≤ {args.eps}: passes over the data, seconds")
+    table(
+        ["C", "path", "s", "alone", "s", "gap/C", "dev loss", "dev exact"],
+        [row(i, found, alone.get(i), n) for i in range(len(found.points))],
+    )
+    most, total = max(one.n_oracle_calls for one in alone.values()), found.n_oracle_calls
+    print(
+        f"\nthe path: {total / n:.1f} passes; the hardest single value: {most / n:.1f}; ratio "
+        f"{total / most:.2f} (wanted: at most 3)"
+    )
+    if any(point.stop_reason == "max_seconds" for point in found.points):
+        print("values of the path ended at their limit: the ratio is no verdict")
+
+
+def hardest(points: Sequence[PathPoint], n: int) -> list[int]:
+    """The n values that took the most calls, and the one two beyond them, or the last."""
+    order = np.argsort([-point.n_oracle_calls for point in points], kind="stable").tolist()
+    return sorted({*order[:n], min(max(order[:n]) + 2, len(points) - 1)})
+
+
+def n_examples(result: TrainResult) -> int:
+    """How many calls its first round made, which asks about all."""
+    return result.history[0].n_oracle_calls
+
+
+def row(i: int, found: distsvm.PathResult, one: TrainResult | None, n: int) -> list[str]:
+    point = found.points[i]
+    seconds = "" if one is None else f"{one.seconds['total'] - one.seconds['load']:.1f}"
+    mark = " ←" if i == found.best else ""
+    return [
+        f"{point.C:.3g}", passes(point, n), f"{point.seconds:.1f}",
+        "" if one is None else passes(one, n), seconds, f"{point.gap / point.C:.3g}",
+        f"{point.validation_loss:.4f}{mark}", f"{point.validation_accuracy:.4f}",
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

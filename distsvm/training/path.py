@@ -1,0 +1,221 @@
+"""The path of C: one training run a value, each from where the last one ended; and the choice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distsvm.blas import one_thread
+from distsvm.data import open_data
+from distsvm.data.folds import folds
+from distsvm.errors import ConfigError
+from distsvm.model import Model
+from distsvm.tasks.base import Task
+from distsvm.training.callbacks import Callback, PathStep
+from distsvm.training.config import TrainConfig
+from distsvm.training.path_result import PathPoint, PathResult, across_folds, lowest_loss
+from distsvm.training.trainer import Trainer
+
+FACTORS = np.logspace(-3, 3, 13)
+"""Of the default C, unless values are given."""
+
+
+class Given(NamedTuple):
+    """Training data as the user gave it."""
+
+    data: Any
+    outputs: Any = None
+    weight: Any = None
+    options: dict[str, Any] = {}  # noqa: RUF012 (nobody writes to it)
+
+
+def path(
+    task: Task,
+    data: Any,
+    outputs: Any = None,
+    *,
+    Cs: Iterable[float] | None = None,
+    validation: Any = None,
+    cv: int | None = None,
+    refit: bool = True,
+    weight: Any = None,
+    data_options: dict[str, Any] | None = None,
+    callbacks: Iterable[Callback] = (),
+    **config: Any,
+) -> PathResult:
+    """Train at several values of C, each to its own certificate, and choose the best of them.
+
+    The data is read once, and every value begins with the planes, cuts and scaled α of the one
+    before (which cost no oracle call), so that a path takes a few times its hardest value's calls.
+
+    Parameters
+    ----------
+    task, data, outputs, weight, data_options :
+        As in `train`.
+    Cs : iterable of float > 0, optional
+        Trained in increasing order. Default: 13 values, from 10⁻³ to 10³ times the default C.
+    validation : like data, optional
+        Scores every value's model; the one of the lowest mean loss is chosen, of equals the
+        smallest C. It ends no run.
+    cv : int ≥ 2, optional
+        Instead of validation: score every value on each of so many folds, trained on the rest at
+        the same C, and choose by the mean. Files are read into memory for that.
+    refit : bool, default True
+        With cv: train the chosen C on all data, along the path up to it, for the model.
+    callbacks : iterable of Callback
+        Get `on_step` before each run, then the events of every run.
+    **config
+        The fields of TrainConfig but C, C_per_example, run_dir and patience. Limits such as
+        max_rounds and max_seconds hold for each value.
+
+    Returns
+    -------
+    PathResult
+    """
+    settings = _settings(config)
+    chosen_by = _checked(validation, cv)
+    values = None if Cs is None else checked_values(Cs)
+    runs = Runs(task, settings, list(callbacks))
+    given = Given(data, outputs, weight, data_options or {})
+    with one_thread():
+        if cv is None:
+            points, model = runs.along(values, given, validation)
+            best = None if chosen_by is None else lowest_loss(points)
+            return PathResult(
+                points, best, model, chosen_by, runs.load_s, interrupted=runs.interrupted
+            )
+        return _cross_validated(runs, values, given, cv, refit)
+
+
+def _cross_validated(
+    runs: Runs, values: Sequence[float] | None, given: Given, cv: int, refit: bool
+) -> PathResult:
+    trainer = runs.loaded(given, None)
+    trainer.close()
+    values = default_values(trainer.default_C()) if values is None else values
+    # Which outputs there are, folds learn from all data: theirs may lack a rare one.
+    within = Runs(trainer.task, runs.config, runs.callbacks)
+    opened = open_data(
+        given.data, given.outputs, given.weight, tables=runs.task.tables, **given.options
+    )
+    seed = runs.config.random_state or 0
+    scored = []
+    for number, (rest, part) in enumerate(folds(opened, cv, seed), 1):
+        points, _ = within.along(values, Given(rest), part, (number, cv))
+        scored.append(points)
+        if within.interrupted:
+            break
+    points = across_folds(scored) if len(scored) == cv else []
+    best, model = lowest_loss(points), None
+    again: list[PathPoint] = []
+    if refit and best is not None and not within.interrupted:
+        again, model = runs.along(values[: best + 1], given, None, (cv + 1, cv))
+    load_s = runs.load_s + within.load_s
+    chosen_by = None if best is None else f"{cv} folds"
+    interrupted = runs.interrupted or within.interrupted
+    return PathResult(points, best, model, chosen_by, load_s, again, interrupted)
+
+
+class Runs:
+    """Runs along values of C, on data that is loaded once for all of them."""
+
+    def __init__(self, task: Task, config: TrainConfig, callbacks: Sequence[Callback]) -> None:
+        self.task, self.config, self.callbacks = task, config, callbacks
+        self.load_s = 0.0
+        self.interrupted = False
+
+    def along(
+        self,
+        values: Sequence[float] | None,
+        given: Given,
+        validation: Any,
+        fold: tuple[int, int] = (0, 0),
+    ) -> tuple[list[PathPoint], Model | None]:
+        """A point a value, until one is interrupted; and the model to take.
+
+        That of the lowest validation loss; in the refit (the fold after the last) the last one.
+        """
+        points: list[PathPoint] = []
+        model, lowest, is_refit = None, math.inf, fold[0] > fold[1]
+        trainer = self.loaded(given, validation)
+        try:
+            values = default_values(trainer.default_C()) if values is None else values
+            for number, C in enumerate(values, 1):
+                step = PathStep(C, number, len(values), *fold)
+                for callback in self.callbacks:
+                    callback.on_step(step)
+                if number == 1:
+                    trainer.begin(C=C)
+                else:
+                    trainer.follow(C)
+                result = trainer.run()
+                score = None if validation is None else trainer.evaluate(result.model.w)
+                points.append(PathPoint.of(result, score))
+                for callback in self.callbacks:
+                    callback.on_point(step, points[-1])
+                self.interrupted = result.stop_reason == "interrupted"
+                is_wanted = is_refit and number == len(values)
+                if is_wanted or (score is not None and score.mean_loss < lowest):
+                    model = result.model
+                    lowest = math.inf if score is None else score.mean_loss
+                if self.interrupted:
+                    break
+        finally:
+            trainer.close()
+        return points, model
+
+    def loaded(self, given: Given, validation: Any) -> Trainer:
+        """A trainer that has read this data."""
+        trainer = Trainer(self.task, self.config, self.callbacks, watching=False)
+        try:
+            trainer.load(given.data, given.outputs, given.weight, given.options, validation)
+        except BaseException:
+            trainer.close()
+            raise
+        self.load_s += trainer.load_s
+        return trainer
+
+
+def default_values(C: float) -> list[float]:
+    """13 values around the default C."""
+    return [C * factor for factor in FACTORS.tolist()]
+
+
+def checked_values(Cs: Iterable[float]) -> list[float]:
+    """The values of C in increasing order, each once."""
+    try:
+        values = sorted({float(C) for C in Cs})
+    except (TypeError, ValueError):
+        raise ConfigError(f"Cs={Cs!r}: expected numbers > 0") from None
+    if not values:
+        raise ConfigError("Cs is empty: expected at least one value of C")
+    bad = [C for C in values if not 0 < C < math.inf]
+    if bad:
+        raise ConfigError(f"Cs holds {bad[0]!r}: expected numbers > 0")
+    return values
+
+
+def _settings(config: dict[str, Any]) -> TrainConfig:
+    for name in ("C", "C_per_example"):
+        if config.get(name) is not None:
+            raise ConfigError(f"{name}={config[name]!r}: a path takes its values as Cs")
+    if config.get("run_dir") is not None:
+        raise ConfigError(
+            f"run_dir={config['run_dir']!r}: a path keeps no run folder; train at the chosen C for "
+            "one"
+        )
+    return TrainConfig.from_dict(config)
+
+
+def _checked(validation: Any, cv: Any) -> str | None:
+    """What C is chosen by."""
+    if cv is None:
+        return None if validation is None else "validation"
+    if isinstance(cv, bool) or not isinstance(cv, (int, np.integer)) or cv < 2:
+        raise ConfigError(f"cv={cv!r}: expected a whole number ≥ 2")
+    if validation is not None:
+        raise ConfigError("cv and validation are both given; give one of them")
+    return f"{cv} folds"
