@@ -170,15 +170,13 @@ class MultiPlane:
         risk.rescale(self.C, factor, earlier.taken)
         if earlier.frozen is not None:
             earlier.frozen.rescale(factor)
-        state = MultiPlaneState(
+        return MultiPlaneState(
             earlier.bounds.rescaled(factor), factor * earlier.w, earlier.sigma,
             linear=factor * earlier.linear, square=factor**2 * earlier.square,
             frozen=earlier.frozen, pass_work=earlier.pass_work, n_earlier=earlier.serial,
             # The held planes go on for as long as they do better than a pass without any gain.
             worked=earlier.pass_work,
         )  # fmt: skip
-        state.bounds.add_dual(state.dual)
-        return state
 
     def rounds(self, risk: BlockRisk, state: MultiPlaneState) -> Iterator[Round]:
         while True:
