@@ -40,6 +40,19 @@ class Bounds:
             return "none"
         return "exact" if self.exact else "upper bound"
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The bounds as plain arrays, for a checkpoint."""
+        return {
+            "best_w": np.zeros(0) if self.w is None else self.w,
+            "bounds": np.array([self.primal, self.dual, self.exact]),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Bounds:
+        """The bounds that `arrays` gave, which may be among others."""
+        primal, dual, exact = arrays["bounds"].tolist()
+        return cls(primal, dual, arrays["best_w"] if arrays["best_w"].size else None, bool(exact))
+
     def rescaled(self, factor: float) -> Bounds:
         """The bounds at C times `factor`, for R(w) does not depend on C, and P(w) grows with it."""
         if self.w is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,8 +12,9 @@ from distsvm.cuts.bounds import Bounds
 from distsvm.messages import Ascended, Ascent
 from distsvm.risks.algebra import advance, combination
 from distsvm.risks.blocks import BlockRisk
-from distsvm.solvers.base import PhaseClock, Round
+from distsvm.solvers.base import Round
 from distsvm.solvers.frozen import Frozen
+from distsvm.solvers.multi_plane_state import MultiPlaneState
 from distsvm.vectors import add_into, dot, mix_into, scale
 
 # Of so many rounds that ask the oracle, one asks about all examples, and certifies.
@@ -30,109 +31,6 @@ AVERAGING = 0.3
 # σ′ grows by this factor after changes that had to be scaled down, and shrinks by the other after
 # changes that could have gone further than ROOM times as far.
 GROW, SHRINK, ROOM = 1.25, 0.9, 1.3
-# So many fresh rounds in a row that move neither bound mean that rounding allows no more.
-STALLED_ROUNDS = 5
-
-
-@dataclass
-class MultiPlaneState:
-    """w = Σ α·p and linear = Σ α·q of the workers' α, and the bounds they have led to.
-
-    Parameters
-    ----------
-    square : float
-        ‖w‖².
-    taken : float
-        The part of the workers' last changes that w has taken over.
-    average : array or None
-        w averaged over the last rounds, as a place to ask about all examples.
-    ask_average : bool
-        Whether the next question about all is put there.
-    gained, worked : float
-        Dual and work since the last round with oracle calls began.
-    rate : float
-        The dual gained for a unit of work in the last round.
-    n_asked : int
-        Rounds with oracle calls so far.
-    gap, held_gap : float
-        The examples' shares of the gap, when the oracle was last asked, and by the held planes.
-    unseen : float
-        How many times as large as those shares the certified gap was, when it was last certified.
-    frozen : Frozen or None
-        What lost workers had, as long as it is of use.
-    pass_work : float
-        Of the last round that asked about all.
-    n_earlier : int
-        Rounds at other values of C that the workers have taken part in.
-    """
-
-    bounds: Bounds
-    w: np.ndarray
-    sigma: float
-    start: np.ndarray | None = None
-    linear: float = 0.0
-    square: float = 0.0
-    taken: float = 1.0
-    average: np.ndarray | None = None
-    ask_average: bool = True
-    gained: float = 0.0
-    worked: float = 0.0
-    rate: float = 0.0
-    n_asked: int = 0
-    gap: float = math.inf
-    held_gap: float = math.inf
-    unseen: float = 1.0
-    frozen: Frozen | None = None
-    pass_work: float = 0.0
-    n_earlier: int = 0
-    number: int = 0
-    n_stalled: int = 0
-    n_calls: int = 0
-    n_visits: int = 0
-    n_planes: int = 0
-    n_support: int = 0
-    plane_bytes: int = 0
-    clock: PhaseClock = field(default_factory=PhaseClock)
-
-    @property
-    def stalled(self) -> bool:
-        return self.n_stalled >= STALLED_ROUNDS
-
-    @property
-    def n_bytes(self) -> int:
-        return self.w.nbytes if self.average is None else self.w.nbytes + self.average.nbytes
-
-    @property
-    def serial(self) -> int:
-        """The number of the round among all that the workers have taken part in."""
-        return self.n_earlier + self.number
-
-    @property
-    def dual(self) -> float:
-        return self.linear - 0.5 * self.square
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        bounds, none = self.bounds, np.zeros(0)
-        return {
-            "w": self.w,
-            "best_w": none if bounds.w is None else bounds.w,
-            "average": none if self.average is None else self.average,
-            "start": none if self.start is None else self.start,
-            "bounds": np.array([bounds.primal, bounds.dual, bounds.exact]),
-            "numbers": np.array([getattr(self, name) for name in _NUMBERS]),
-            "reals": np.array([getattr(self, name) for name in _REALS]),
-            **({} if self.frozen is None else self.frozen.arrays()),
-        }
-
-
-_NUMBERS = (
-    "number", "n_stalled", "n_asked", "n_calls", "n_visits", "n_planes", "n_support",
-    "plane_bytes", "ask_average", "n_earlier",
-)  # fmt: skip
-_REALS = (
-    "sigma", "linear", "square", "taken", "gained", "worked", "rate", "gap", "held_gap",
-    "unseen", "pass_work",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -377,16 +275,5 @@ class MultiPlane:
         return None
 
     def restore(self, risk: BlockRisk, arrays: dict[str, np.ndarray]) -> MultiPlaneState:
-        state = self.begin(risk, arrays["start"] if arrays["start"].size else None)
-        bounds = arrays["bounds"]
-        best_w = arrays["best_w"] if arrays["best_w"].size else None
-        state.bounds = Bounds(float(bounds[0]), float(bounds[1]), best_w, bool(bounds[2]))
-        state.w = np.array(arrays["w"])
-        state.average = arrays["average"] if arrays["average"].size else None
-        for name, value in zip(_NUMBERS, arrays["numbers"].tolist(), strict=True):
-            setattr(state, name, value)
-        for name, value in zip(_REALS, arrays["reals"].tolist(), strict=True):
-            setattr(state, name, value)
-        state.ask_average = bool(state.ask_average)
-        state.frozen = Frozen.from_arrays(arrays)
-        return state
+        risk.hold(self.C, self.memory_mb, self.seed)
+        return MultiPlaneState.from_arrays(arrays)

@@ -57,17 +57,18 @@ class OneSlackState:
         return self.working.n_bytes
 
     def arrays(self) -> dict[str, np.ndarray]:
-        bounds = self.bounds
-        return self.working.arrays() | {
-            "w": self.w,
-            "best_w": np.zeros(0) if bounds.w is None else bounds.w,
-            "bounds": np.array([bounds.primal, bounds.dual, bounds.exact]),
-            "numbers": np.array(
-                [self.number, self.n_stalled, self.n_calls, self.n_hits, self.n_planes]
-            ),
-            "reals": np.array([self.fresh_violation, self.sharpness]),
-            "start": np.zeros(0) if self.start is None else self.start,
-        }
+        return (
+            self.working.arrays()
+            | self.bounds.arrays()
+            | {
+                "w": self.w,
+                "numbers": np.array(
+                    [self.number, self.n_stalled, self.n_calls, self.n_hits, self.n_planes]
+                ),
+                "reals": np.array([self.fresh_violation, self.sharpness]),
+                "start": np.zeros(0) if self.start is None else self.start,
+            }
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,9 +283,7 @@ class OneSlack:
     def restore(self, risk: Risk, arrays: dict[str, np.ndarray]) -> OneSlackState:
         state = self.begin(risk, arrays["start"] if arrays["start"].size else None)
         state.working = WorkingSet.from_arrays(state.working.limit, arrays, risk.dim)
-        bounds = arrays["bounds"]
-        best_w = arrays["best_w"] if arrays["best_w"].size else None
-        state.bounds = Bounds(float(bounds[0]), float(bounds[1]), best_w, bool(bounds[2]))
+        state.bounds = Bounds.from_arrays(arrays)
         state.w = arrays["w"]
         numbers = arrays["numbers"].tolist()
         state.number, state.n_stalled, state.n_calls, state.n_hits, state.n_planes = numbers

@@ -1,0 +1,128 @@
+"""What the dual ascent knows between two rounds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from distsvm.cuts.bounds import Bounds
+from distsvm.solvers.base import PhaseClock
+from distsvm.solvers.frozen import Frozen
+
+# So many fresh rounds in a row that move neither bound mean that rounding allows no more.
+STALLED_ROUNDS = 5
+
+
+@dataclass
+class MultiPlaneState:
+    """w = Σ α·p and linear = Σ α·q of the workers' α, and the bounds they have led to.
+
+    Parameters
+    ----------
+    square : float
+        ‖w‖².
+    taken : float
+        The part of the workers' last changes that w has taken over.
+    average : array or None
+        w averaged over the last rounds, as a place to ask about all examples.
+    ask_average : bool
+        Whether the next question about all is put there.
+    gained, worked : float
+        Dual and work since the last round with oracle calls began.
+    rate : float
+        The dual gained for a unit of work in the last round.
+    n_asked : int
+        Rounds with oracle calls so far.
+    gap, held_gap : float
+        The examples' shares of the gap, when the oracle was last asked, and by the held planes.
+    unseen : float
+        How many times as large as those shares the certified gap was, when it was last certified.
+    frozen : Frozen or None
+        What lost workers had, as long as it is of use.
+    pass_work : float
+        Of the last round that asked about all.
+    n_earlier : int
+        Rounds at other values of C that the workers have taken part in.
+    """
+
+    bounds: Bounds
+    w: np.ndarray
+    sigma: float
+    start: np.ndarray | None = None
+    linear: float = 0.0
+    square: float = 0.0
+    taken: float = 1.0
+    average: np.ndarray | None = None
+    ask_average: bool = True
+    gained: float = 0.0
+    worked: float = 0.0
+    rate: float = 0.0
+    n_asked: int = 0
+    gap: float = math.inf
+    held_gap: float = math.inf
+    unseen: float = 1.0
+    frozen: Frozen | None = None
+    pass_work: float = 0.0
+    n_earlier: int = 0
+    number: int = 0
+    n_stalled: int = 0
+    n_calls: int = 0
+    n_visits: int = 0
+    n_planes: int = 0
+    n_support: int = 0
+    plane_bytes: int = 0
+    clock: PhaseClock = field(default_factory=PhaseClock)
+
+    @property
+    def stalled(self) -> bool:
+        return self.n_stalled >= STALLED_ROUNDS
+
+    @property
+    def n_bytes(self) -> int:
+        return self.w.nbytes if self.average is None else self.w.nbytes + self.average.nbytes
+
+    @property
+    def serial(self) -> int:
+        """The number of the round among all that the workers have taken part in."""
+        return self.n_earlier + self.number
+
+    @property
+    def dual(self) -> float:
+        return self.linear - 0.5 * self.square
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        none = np.zeros(0)
+        return self.bounds.arrays() | {
+            "w": self.w,
+            "average": none if self.average is None else self.average,
+            "start": none if self.start is None else self.start,
+            "numbers": np.array([getattr(self, name) for name in _NUMBERS]),
+            "reals": np.array([getattr(self, name) for name in _REALS]),
+            **({} if self.frozen is None else self.frozen.arrays()),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> MultiPlaneState:
+        """The state that `arrays` gave."""
+        numbers = zip(_NUMBERS, arrays["numbers"].tolist(), strict=True)
+        reals = zip(_REALS, arrays["reals"].tolist(), strict=True)
+        average, start = (arrays[name] for name in ("average", "start"))
+        state = cls(
+            Bounds.from_arrays(arrays), np.array(arrays["w"]), **dict(reals), **dict(numbers),
+            average=np.array(average) if average.size else None,
+            start=start if start.size else None, frozen=Frozen.from_arrays(arrays),
+        )  # fmt: skip
+        state.ask_average = bool(state.ask_average)
+        return state
+
+
+_NUMBERS = (
+    "number", "n_stalled", "n_asked", "n_calls", "n_visits", "n_planes", "n_support",
+    "plane_bytes", "ask_average", "n_earlier",
+)  # fmt: skip
+_REALS = (
+    "sigma", "linear", "square", "taken", "gained", "worked", "rate", "gap", "held_gap",
+    "unseen", "pass_work",
+)  # fmt: skip
