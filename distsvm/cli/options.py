@@ -74,7 +74,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                "paper. Default: 0.3"),
         Option("--blocks", "n_blocks", whole, "N",
                "one-slack: slack variables, one for each of so many blocks of shards. Default: 1. "
-               "multi-plane: blocks that raise the dual side by side. Default: 8"),
+               "multi-plane: blocks that raise the dual side by side; more of them use more "
+               "workers, and take more work. Default: 2"),
         Option("--ask-share", "ask_share", number, "F",
                "multi-plane, in (0, 1]: the part of the examples, those with the most of the gap, "
                "that most rounds with oracle calls ask about. Default: 0.3"),

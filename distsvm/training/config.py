@@ -45,7 +45,8 @@ class TrainConfig:
         µ: ask the oracle at (1 − µ)·w_best + µ·w_model. 1 is the paper's method.
     n_blocks : int ≥ 1, optional
         One-slack: slack variables, one for each of so many blocks of shards; default 1.
-        Multi-plane: blocks that raise the dual side by side, each a shard; default 8.
+        Multi-plane: blocks that raise the dual side by side, each a shard; default 2. More of
+        them can use more workers, and need more work until the gap is small.
     ask_share : float in (0, 1], default 0.3
         Multi-plane: the part of the examples, those with the largest shares of the gap, to ask
         the oracle about in most rounds that ask it.

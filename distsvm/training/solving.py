@@ -24,8 +24,9 @@ from distsvm.training.config import TrainConfig
 log = logging.getLogger(__name__)
 
 LINE_SEARCH_CUTS = 50
-N_BLOCKS = 8
-"""Of the dual ascent, whatever the machine has."""
+N_BLOCKS = 2
+"""Of the dual ascent, whatever the machine has: more of them share the work between more workers,
+and take more of it (benchmarks/solvers.py)."""
 
 
 def holds_planes(config: TrainConfig, task: Task) -> bool:
