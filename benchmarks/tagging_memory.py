@@ -21,7 +21,7 @@ from memory import MB, VECTORS, work, workers
 from support import machine, table, ud_ewt
 from tagging import TEMPLATES
 
-from distsvm import train
+from distsvm import TrainResult, train
 from distsvm.data.readers.conllu import ConlluData
 from distsvm.executors import make_executor
 from distsvm.tasks.sequence import SequenceTask
@@ -73,7 +73,7 @@ def driver_table(path: str, n_rounds: int) -> None:
         n_passes = result.n_oracle_calls / result.history[0].n_oracle_calls
         rows.append(
             (name, result.n_rounds, f"{n_passes:.0f}",
-             result.n_cuts, f"{result.memory['cuts'] / max(1, result.n_cuts) / MB:.1f}",
+             result.n_cuts, cut_mb(result),
              f"{8 * dim / MB:.0f}", f"{total:.0f}",
              *(f"{100 * seconds[phase] / total:.1f}%" for phase in ("oracle", "cache", "qp")),
              f"{100 * share:.1f}%",
@@ -85,6 +85,10 @@ def driver_table(path: str, n_rounds: int) -> None:
          "oracle", "cache", "qp", "cuts", f"cuts < {100 * WANTED_SHARE:.0f}%"),
         rows,
     )  # fmt: skip
+
+
+def cut_mb(result: TrainResult) -> str:
+    return f"{result.memory['cuts'] / result.n_cuts / MB:.1f}" if result.n_cuts else "-"
 
 
 def main() -> None:
