@@ -16,7 +16,7 @@ from distsvm.cli.contents.strongest import listed
 from distsvm.cli.formatting import count, counted, pairs, seconds, size, small, value
 from distsvm.cli.output import Output
 from distsvm.cli.readers import whole
-from distsvm.cli.summary import CERTIFICATES, REASONS
+from distsvm.cli.summary import CERTIFICATES, REASONS, working_set
 from distsvm.errors import CheckpointError, ModelError
 from distsvm.model import Model, load_model
 from distsvm.solvers.base import Round
@@ -206,7 +206,7 @@ def _round_rows(record: Round | None) -> list[tuple[str, str]]:
         ("dual", value(record.dual)),
         ("gap", small(record.gap)),
         ("oracle", counted(record.n_oracle_calls, "call")),
-        ("cuts", f"{count(record.n_cuts)}, of them {count(record.n_support_cuts)} support"),
+        working_set(record),
     ]
 
 

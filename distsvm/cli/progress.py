@@ -115,7 +115,7 @@ def plain_line(progress: Progress, session_s: float) -> str:
         f"primal {value(record.best_primal)}",
         f"dual {value(record.dual)}",
         f"gap {small(record.gap)} of {small(progress.target)}",
-        f"cuts {count(record.n_cuts)}",
+        f"cuts {count(record.n_cuts)}" if record.has_cuts else f"planes {count(record.n_planes)}",
         f"calls {count(record.n_oracle_calls)}",
     ]
     if record.n_cache_hits:
@@ -199,7 +199,9 @@ def _cells(progress: Progress, record: Round, session_s: float) -> list[tuple[st
         ("oracle", share(record.seconds.get("oracle", 0.0), sum(record.seconds.values()))),
         ("calls", count(record.n_oracle_calls)),
         ("cache hits", count(record.n_cache_hits)),
-        ("cuts", f"{count(record.n_cuts)} ({count(record.n_support_cuts)})"),
+        ("cuts", f"{count(record.n_cuts)} ({count(record.n_support_cuts)})")
+        if record.has_cuts
+        else ("planes", count(record.n_planes)),
         ("elapsed", clock(progress.earlier_s + session_s)),
         ("left", "?" if left is None else f"~{clock(left)}"),
     ]

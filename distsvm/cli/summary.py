@@ -8,6 +8,7 @@ from pathlib import Path
 from distsvm.cli.exits import code_of_end
 from distsvm.cli.formatting import count, counted, pairs, seconds, share, size, small, value
 from distsvm.cli.output import Output
+from distsvm.solvers.base import Round
 from distsvm.training.result import TrainResult
 
 REASONS = {
@@ -30,6 +31,13 @@ def hinge_loss(result: TrainResult) -> float:
     """R(w) of the model: what its primal value leaves when ½‖w‖² is taken away, over C."""
     w = result.model.w
     return (result.primal - 0.5 * float(w @ w)) / result.C
+
+
+def working_set(record: Round) -> tuple[str, str]:
+    """What the solver has to work with: its cuts, or the planes that the workers hold."""
+    if not record.has_cuts:
+        return "planes", f"{count(record.n_planes)}, held by the workers"
+    return "cuts", f"{count(record.n_cuts)}, of them {count(record.n_support_cuts)} support"
 
 
 def finish(
@@ -77,7 +85,7 @@ def summary(result: TrainResult, compiled: bool, output: Output) -> list[str]:
         ("", ""),
         ("rounds", count(result.n_rounds) + _bound(bound)),
         ("oracle", f"{counted(result.n_oracle_calls, 'call')}, {_hits(result.n_cache_hits)}"),
-        ("cuts", f"{count(result.n_cuts)}, of them {count(result.n_support_cuts)} support"),
+        working_set(result.history[-1]),
         ("C", value(result.C)),
         ("train loss", f"≤ {small(hinge_loss(result))}, the mean hinge loss R(w)"),
     ]

@@ -35,6 +35,8 @@ def bounds(view: RunView) -> str:
 
 
 def cuts(view: RunView) -> str:
+    if view.last is None or not view.last.has_cuts:
+        return ""
     number_of, held, support = map(view.column, ("number", "n_cuts", "n_support_cuts"))
 
     def text(i: int) -> str:

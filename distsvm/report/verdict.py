@@ -125,7 +125,9 @@ def _costs(view: RunView) -> list[tuple[str, str, str, bool]]:
         ("Rounds", count(last.number), theory, False),
         ("Oracle calls", count(last.n_oracle_calls), passes, False),
         ("Cache hits", count(last.n_cache_hits), hits, False),
-        ("Cuts", count(last.n_cuts), f"{count(last.n_support_cuts)} with α > 0", False),
+        ("Cuts", count(last.n_cuts), f"{count(last.n_support_cuts)} with α > 0", False)
+        if last.has_cuts
+        else ("Planes", count(last.n_planes), "held by the workers", False),
         ("Time", seconds(total), restarts, False),
     ]
 

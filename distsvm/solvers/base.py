@@ -80,6 +80,11 @@ class Round:
     n_restarts: int = 0
     note: str | None = None
 
+    @property
+    def has_cuts(self) -> bool:
+        """Whether the solver works with cuts, and not with the planes that the workers hold."""
+        return self.n_cuts > 0 or self.n_planes == 0
+
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
