@@ -64,7 +64,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
         Option("--solver", "solver", str, "NAME",
                "auto (default), one-slack, or multi-plane, which auto takes for sequences"),
         Option("--cache-size", "cache_size", or_word("auto", whole, "auto"), "N",
-               "planes kept for each example; 0 for none. Default: auto, which is 10, or 0 for "
+               "one-slack: planes kept for each example; 0 for none. Default: auto, 10, or 0 for "
                "classes, whose oracle costs no more than a cache"),
         Option("--refresh-fraction", "refresh_fraction", number, "F",
                "in (0, 1]: the part of the examples to ask the oracle about at a time when the "

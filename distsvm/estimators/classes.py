@@ -133,7 +133,7 @@ class MulticlassSVC(ClassSVC):
     n_shards : int ≥ 1, optional
         Parts of the data that are summed each on its own.
     random_state : int, generator or None
-        For solvers that draw; the default one draws nothing.
+        For solvers that draw: multi-plane draws the order in which it visits examples.
     verbose : int, default 0
         1 logs every fresh round to the logger "distsvm", 2 every round.
     run_dir : path, optional

@@ -33,14 +33,16 @@ class Round:
     risk : float or None
         R(w) at the round's own w, only after a fresh round.
     violation : float
-        (b − ⟨a, w⟩) − ξ of the round's cut at the model's w, summed over blocks.
+        (b − ⟨a, w⟩) − ξ of the round's cut at the model's w, summed over blocks; multi-plane: the
+        examples' shares of the gap, as last known, over C.
     slack : float
         ξ of the model, summed over blocks, before the round's cut.
     w_norm : float
         ‖w‖ of the model after the round.
     n_cuts, n_support_cuts : int
     n_oracle_calls, n_cache_hits, n_planes : int
-        Since the run began; planes held in caches now.
+        Since the run began; planes held in caches now. Multi-plane counts as hits the visits that
+        worked with held planes.
     qp_iterations, qp_gap :
         Of this round's QP.
     seconds : dict of phase to float

@@ -37,7 +37,8 @@ class TrainConfig:
     solver : "auto", "one-slack" or "multi-plane"
         "auto": multi-plane for sequences, one-slack for all else.
     cache_size : int ≥ 0 or "auto"
-        Planes kept for each example. "auto": 10, or 0 where a task's oracle enumerates outputs as
+        One-slack: planes kept for each example (multi-plane keeps as many as it needs, up to
+        plane_memory_mb). "auto": 10, or 0 where a task's oracle enumerates outputs as
         cheaply as cached planes could be scored (classes).
     refresh_fraction : float in (0, 1], default 1
         When the caches fail, the part of the examples to ask the oracle about at a time.
