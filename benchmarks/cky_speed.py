@@ -73,9 +73,9 @@ def speed_table(trees: list[Tree], test: list[Tree], most: int) -> None:
         view, which = oracle.view(w), np.arange(oracle.n)
         oracle.decode(view, which[:1])
         seconds = core_s(lambda: oracle.decode(view, which), 5)  # noqa: B023 (called at once)
-        known = np.flatnonzero([oracle.tags.row(i).min() >= 0 for i in which])
-        tags, work = oracle.tags[known], np.zeros(known.size, np.int64)
-        count_relaxations(oracle.tables, view.weights, tags.values, tags.starts, work)
+        known = np.flatnonzero([oracle.words.row(i).min() >= 0 for i in which])
+        words, work = oracle.words[known], np.zeros(known.size, np.int64)
+        count_relaxations(oracle.tables, view.weights, words.values, words.starts, work)
         rows.append(
             (f"{lengths[0]}–{lengths[1]}", oracle.n, f"{oracle.n / seconds:,.0f}",
              f"{1e3 * seconds / oracle.n:.3f}", f"{work.mean():,.0f}",
