@@ -17,11 +17,14 @@ from distsvm.solvers.frozen import Frozen
 from distsvm.solvers.multi_plane_state import MultiPlaneState
 from distsvm.vectors import add_into, dot, mix_into, scale
 
-# Of so many rounds that ask the oracle, one asks about all examples, and certifies.
-FULL_EVERY = 4
-# Passes over the held planes within one round, where there is one block and where there are more,
-# which have to hear of each other.
-N_PASSES, N_PASSES_APART = 5, 2
+# After rounds that asked about some examples, so many as make up this part of all, the next asks
+# about all, and certifies.
+FULL_AFTER = 0.9
+# Where there is one block: passes over the held planes within a round.
+N_PASSES = 5
+# Where there are more, they have to hear of each other: a round asks about, and visits, a part of
+# what one block alone would, so that several of them make up the same.
+N_PARTS = 4
 # The held planes are done with when they show less than this part of the gap that the oracle saw.
 HELD_SHARE = 0.1
 # Values of planes count as equal when they differ by less than this part of eps.
@@ -72,6 +75,7 @@ class MultiPlane:
             earlier.bounds.rescaled(factor), factor * earlier.w, earlier.sigma,
             linear=factor * earlier.linear, square=factor**2 * earlier.square,
             frozen=earlier.frozen, pass_work=earlier.pass_work, n_earlier=earlier.serial,
+            since=earlier.since,
             # The held planes go on for as long as they do better than a pass without any gain.
             worked=earlier.pass_work,
         )  # fmt: skip
@@ -91,7 +95,7 @@ class MultiPlane:
                     primal = self._certify(risk, state, point, counted, before)
                 gain = self._take(state, counted)
                 if ask != "none":
-                    self._begin_count(state)
+                    self._begin_count(risk, state, ask)
             self._count(state, answers, gain, ask)
             yield self._record(state, ask, primal)
 
@@ -106,8 +110,10 @@ class MultiPlane:
         pays = state.gained > 0 and state.rate * state.worked >= state.gained
         if pays and state.held_gap > HELD_SHARE * state.gap:
             return "none"
-        due = state.n_asked % FULL_EVERY == 0 or self.share >= 1
-        return "all" if due or state.unseen * state.gap <= self.C * self.eps else "some"
+        if self.share >= 1 or state.since >= FULL_AFTER:
+            return "all"
+        done = state.since > 0 and state.unseen * state.gap <= self.C * self.eps
+        return "all" if done else "some"
 
     def _point(self, state: MultiPlaneState) -> np.ndarray | None:
         """Where to ask about all: None for w itself."""
@@ -117,10 +123,11 @@ class MultiPlane:
 
     def _todo(self, risk: BlockRisk, state: MultiPlaneState, ask: str) -> Ascent:
         average = state.gained / state.worked if ask == "none" and state.worked else 0.0
-        n_passes = N_PASSES if risk.n_blocks == 1 else N_PASSES_APART
+        n_parts = _n_parts(risk)
         return Ascent(
-            number=state.serial, taken=state.taken, sigma=state.sigma, ask=ask, share=self.share,
-            n_passes=n_passes, least_rate=average, tol=TOL_SHARE * self.eps,
+            number=state.serial, taken=state.taken, sigma=state.sigma, ask=ask,
+            share=self.share / n_parts, n_passes=N_PASSES if n_parts == 1 else 1, n_parts=n_parts,
+            least_rate=average, tol=TOL_SHARE * self.eps,
         )  # fmt: skip
 
     def _certify(
@@ -220,13 +227,15 @@ class MultiPlane:
         elif best > ROOM:
             state.sigma = max(1.0, SHRINK * state.sigma)
 
-    def _begin_count(self, state: MultiPlaneState) -> None:
+    def _begin_count(self, risk: BlockRisk, state: MultiPlaneState, ask: str) -> None:
         """A round has asked the oracle: gains and work are counted from it on."""
+        n_parts = _n_parts(risk)
         state.n_asked += 1
+        state.since = 0.0 if ask == "all" else state.since + self.share / n_parts
         state.gained = state.worked = 0.0
         if state.average is None:
             state.average = np.array(state.w)
-        else:
+        elif state.n_asked % n_parts == 0:
             mix_into(state.average, state.w, AVERAGING)
 
     def _count(
@@ -277,3 +286,7 @@ class MultiPlane:
     def restore(self, risk: BlockRisk, arrays: dict[str, np.ndarray]) -> MultiPlaneState:
         risk.hold(self.C, self.memory_mb, self.seed)
         return MultiPlaneState.from_arrays(arrays)
+
+
+def _n_parts(risk: BlockRisk) -> int:
+    return 1 if risk.n_blocks == 1 else N_PARTS

@@ -35,6 +35,8 @@ class MultiPlaneState:
         The dual gained for a unit of work in the last round.
     n_asked : int
         Rounds with oracle calls so far.
+    since : float
+        The part of the examples that rounds have asked about since the last that asked about all.
     gap, held_gap : float
         The examples' shares of the gap, when the oracle was last asked, and by the held planes.
     unseen : float
@@ -60,6 +62,7 @@ class MultiPlaneState:
     worked: float = 0.0
     rate: float = 0.0
     n_asked: int = 0
+    since: float = 0.0
     gap: float = math.inf
     held_gap: float = math.inf
     unseen: float = 1.0
@@ -124,5 +127,5 @@ _NUMBERS = (
 )  # fmt: skip
 _REALS = (
     "sigma", "linear", "square", "taken", "gained", "worked", "rate", "gap", "held_gap",
-    "unseen", "pass_work",
+    "unseen", "pass_work", "since",
 )  # fmt: skip

@@ -24,7 +24,7 @@ from distsvm.training.config import TrainConfig
 log = logging.getLogger(__name__)
 
 LINE_SEARCH_CUTS = 50
-N_BLOCKS = 2
+N_BLOCKS = 8
 """Of the dual ascent, whatever the machine has: more of them share the work between more workers,
 and take more of it (benchmarks/solvers.py)."""
 
