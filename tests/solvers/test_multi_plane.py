@@ -165,6 +165,9 @@ def test_little_memory_for_planes_still_gives_true_bounds():
     assert optimum * (1 - 1e-6) <= result.primal
     own = primal(planes, result.model.w, problem.C)
     assert math.isclose(own, result.primal, rel_tol=1e-9)
+    assert result.n_refused_planes > 0
+    assert 0 < result.memory["planes"] <= 0.005 * 2**20
+    assert 0 < result.n_support_planes <= result.n_planes
 
 
 def test_bounds_narrow_and_only_fresh_rounds_certify():
@@ -224,6 +227,10 @@ def test_the_dual_itself_never_falls_and_is_what_the_workers_hold(n_blocks):
     n_scaled = 0
     before = 0.0
     for record in itertools.islice(solver.rounds(risk, state), 2000):
+        stocks = [worker.ascent.stock for worker in risk.workers]
+        assert record.n_planes == sum(stock.n_planes for stock in stocks)
+        assert record.n_support_planes == sum(stock.n_support for stock in stocks)
+        assert record.plane_bytes == sum(stock.n_bytes for stock in stocks)
         assert state.dual >= before - 1e-9 * optimum
         assert state.dual <= optimum * (1 + 1e-6)
         if record.kind == "fresh":
