@@ -84,9 +84,9 @@ class FrankWolfe:
         away = add(scale(p, share), scale(self.planes[i], -1.0))
         more = share * loss - self.losses[i]
         gap, square = more - dot(away, self.w), dot(away, away)
-        if gap <= 0 or square == 0:
+        if gap <= 0:
             return 0.0
-        step = min(1.0, gap / square)
+        step = 1.0 if gap >= square else gap / square  # a plane may have loss and no features
         add_into(self.w, step, away)
         self.planes[i] = add(self.planes[i], scale(away, step))
         self.losses[i] += step * more
