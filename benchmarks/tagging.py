@@ -130,7 +130,9 @@ def crfsuite(
     if ended != "time":
         tagger.open(path)
     model, accuracy = (None, math.nan) if ended == "time" else (predict, dev.accuracy(predict(dev)))
-    n_evaluations = sum(int(step["linesearch_trials"]) for step in trainer.logparser.iterations)
+    n_evaluations = sum(
+        int(step.get("linesearch_trials", 0)) for step in trainer.logparser.iterations
+    )
     print(f"crfsuite, {choice}: {took:.0f} s, {n_evaluations} evaluations", flush=True)
     return Trained(choice, model, took, n_evaluations, "none", ended, accuracy)
 
