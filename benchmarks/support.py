@@ -70,12 +70,12 @@ def peer(module: str) -> Any:
         sys.exit(f'{module} is not installed: run pip install -e ".[bench]"')
 
 
-def ud_ewt(folder: str, part: str, n_sentences: int | None = None) -> str:
+def ud_ewt(folder: str, part: str, n_sentences: int | None = None, prefix: str = "") -> str:
     """The path of one part of UD English EWT, unpacked into the folder so that it can be cut."""
     packed = data_folder() / "ud_ewt" / f"en_ewt-ud-{part}.conllu.gz"
     text = gzip.decompress(packed.read_bytes()).decode()
     sentences = text.split("\n\n")[:n_sentences]
-    path = Path(folder) / f"{part}.conllu"
+    path = Path(folder) / f"{prefix}{part}.conllu"
     path.write_text("\n\n".join(sentences).rstrip("\n") + "\n\n", encoding="utf-8")
     return str(path)
 

@@ -253,6 +253,7 @@ class MultiPlane:
         state.n_visits += sum(answer.n_visits for answer in answers)
         state.n_planes = sum(answer.n_planes for answer in answers)
         state.n_support = sum(answer.n_support for answer in answers)
+        state.n_refused = sum(answer.n_refused for answer in answers)
         state.plane_bytes = sum(answer.n_bytes for answer in answers)
 
     def _record(self, state: MultiPlaneState, ask: str, primal: float | None) -> Round:
@@ -273,6 +274,9 @@ class MultiPlane:
             n_oracle_calls=state.n_calls,
             n_cache_hits=state.n_visits,
             n_planes=state.n_planes,
+            n_support_planes=state.n_support,
+            n_refused_planes=state.n_refused,
+            plane_bytes=state.plane_bytes,
             qp_iterations=0,
             qp_gap=0.0,
             seconds=dict(state.clock.seconds),

@@ -75,6 +75,7 @@ class MultiPlaneState:
     n_visits: int = 0
     n_planes: int = 0
     n_support: int = 0
+    n_refused: int = 0
     plane_bytes: int = 0
     clock: PhaseClock = field(default_factory=PhaseClock)
 
@@ -123,7 +124,7 @@ class MultiPlaneState:
 
 _NUMBERS = (
     "number", "n_stalled", "n_asked", "n_calls", "n_visits", "n_planes", "n_support",
-    "plane_bytes", "ask_average", "n_earlier",
+    "n_refused", "plane_bytes", "ask_average", "n_earlier",
 )  # fmt: skip
 _REALS = (
     "sigma", "linear", "square", "taken", "gained", "worked", "rate", "gap", "held_gap",

@@ -155,8 +155,11 @@ class PlaneStock:
         return np.arange(self.size) < self.held.count[rows][:, None]
 
     def rescale(self, total: np.ndarray, factor: float) -> None:
-        """Go on with other sums of α: every α times `factor`, and the truth has the rest."""
-        self.total = total
+        """Go on with other sums of α: every α times `factor`, and the truth has the rest.
+
+        `n_refused` counts from here on.
+        """
+        self.total, self.n_refused = total, 0
         self.held = self.held._replace(total=total)
         self.held.alpha[:] *= factor
         self.held.gap[:] *= factor
