@@ -162,7 +162,7 @@ class Ascent:
     n_passes : int
         At most so many passes over the planes that are held.
     n_parts : int
-        Unless all are asked about, a pass is over one part of so many, another in each round.
+        For "some": the passes are over one part of so many, another in each round.
     least_rate : float
         No further pass once one has gained less than this for a unit of work.
     tol : float

@@ -17,13 +17,13 @@ from distsvm.solvers.frozen import Frozen
 from distsvm.solvers.multi_plane_state import MultiPlaneState
 from distsvm.vectors import add_into, dot, mix_into, scale
 
-# After rounds that asked about some examples, so many as make up this part of all, the next asks
-# about all, and certifies.
-FULL_AFTER = 0.9
+# After rounds that asked about some examples, together so many times as there are examples, the
+# next asks about all, and certifies.
+FULL_AFTER = 1.0
 # Where there is one block: passes over the held planes within a round.
 N_PASSES = 5
-# Where there are more, they have to hear of each other: a round asks about, and visits, a part of
-# what one block alone would, so that several of them make up the same.
+# Where there are more, they have to hear of each other: a round makes one pass, and what one block
+# alone would ask about in one round they ask about in so many.
 N_PARTS = 4
 # The held planes are done with when they show less than this part of the gap that the oracle saw.
 HELD_SHARE = 0.1
@@ -110,7 +110,7 @@ class MultiPlane:
         pays = state.gained > 0 and state.rate * state.worked >= state.gained
         if pays and state.held_gap > HELD_SHARE * state.gap:
             return "none"
-        if self.share >= 1 or state.since >= FULL_AFTER:
+        if self.share >= 1 or state.since >= FULL_AFTER - 1e-9:
             return "all"
         done = state.since > 0 and state.unseen * state.gap <= self.C * self.eps
         return "all" if done else "some"

@@ -144,7 +144,7 @@ class BlockAscent:
         for number in range(todo.n_passes):
             held = self.stock.held
             rows = np.flatnonzero(held.count)
-            if todo.ask != "all":
+            if todo.ask == "some":
                 rows = rows[(rows + self.number) % todo.n_parts == 0]
             if (number or todo.ask != "all") and rows.size:
                 rows = rows[held.gap[rows] > WORTH * held.gap[rows].mean()]
