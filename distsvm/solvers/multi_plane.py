@@ -19,6 +19,8 @@ from distsvm.vectors import add_into, dot, mix_into, scale
 
 # Of so many rounds that ask the oracle, one asks about all examples, and certifies.
 FULL_EVERY = 4
+# The same where visits look at all outputs: to certify is then all that the oracle is asked for.
+FULL_EVERY_ENUMERATED = 2
 # Passes over the held planes within one round, where there is one block and where there are more,
 # which have to hear of each other.
 N_PASSES, N_PASSES_APART = 5, 2
@@ -48,6 +50,8 @@ class MultiPlane:
         Draws the order of visits.
     max_rounds : int or None
         The last round allowed asks about all, so that it certifies.
+    enumerates : bool
+        Whether the task's visits look at all outputs; see Task.enumerates.
     """
 
     C: float
@@ -56,13 +60,16 @@ class MultiPlane:
     memory_mb: float = 4096.0
     seed: int = 0
     max_rounds: int | None = None
+    enumerates: bool = False
     name: str = "multi-plane"
 
     def begin(self, risk: BlockRisk, start: np.ndarray | None) -> MultiPlaneState:
         risk.hold(self.C, self.memory_mb, self.seed)
         sigma = max(1.0, 0.5 * risk.n_blocks)
         # α = 0 is feasible, with w = 0 and D = 0.
-        return MultiPlaneState(Bounds(dual=0.0), np.zeros(risk.dim), sigma, start)
+        return MultiPlaneState(
+            Bounds(dual=0.0), np.zeros(risk.dim), sigma, start, ask_average=not self.enumerates
+        )
 
     def follow(self, risk: BlockRisk, earlier: MultiPlaneState, factor: float) -> MultiPlaneState:
         risk.rescale(self.C, factor, earlier.taken)
@@ -72,6 +79,7 @@ class MultiPlane:
             earlier.bounds.rescaled(factor), factor * earlier.w, earlier.sigma,
             linear=factor * earlier.linear, square=factor**2 * earlier.square,
             frozen=earlier.frozen, pass_work=earlier.pass_work, n_earlier=earlier.serial,
+            ask_average=not self.enumerates,
             # The held planes go on for as long as they do better than a pass without any gain.
             worked=earlier.pass_work,
         )  # fmt: skip
@@ -106,7 +114,8 @@ class MultiPlane:
         pays = state.gained > 0 and state.rate * state.worked >= state.gained
         if pays and state.held_gap > HELD_SHARE * state.gap:
             return "none"
-        due = state.n_asked % FULL_EVERY == 0 or self.share >= 1
+        every = FULL_EVERY_ENUMERATED if self.enumerates else FULL_EVERY
+        due = state.n_asked % every == 0 or self.share >= 1
         return "all" if due or state.unseen * state.gap <= self.C * self.eps else "some"
 
     def _point(self, state: MultiPlaneState) -> np.ndarray | None:
