@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import json
 import os
 import statistics
 import sys
@@ -60,6 +61,22 @@ def mnist() -> tuple[np.ndarray, ...]:
         y = next(a for s, a in by_shape.items() if s == (n,))
         parts += [X.reshape(n, -1) / 255.0, y.astype(np.int64)]
     return tuple(parts)
+
+
+def newsgroups() -> tuple[Any, np.ndarray]:
+    """tf-idf of the training posts without their headers, and their classes."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts, labels = [], []
+    with gzip.open(data_folder() / "newsgroups20" / "train.jsonl.gz", "rt") as file:
+        for line in file:
+            record = json.loads(line)
+            text = record.get("text", record.get("data", ""))
+            texts.append(text.partition("\n\n")[2])
+            labels.append(record.get("label", record.get("target")))
+    return TfidfVectorizer(sublinear_tf=True).fit_transform(texts), np.unique(
+        labels, return_inverse=True
+    )[1]
 
 
 def peer(module: str) -> Any:

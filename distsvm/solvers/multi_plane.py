@@ -20,10 +20,10 @@ from distsvm.vectors import add_into, dot, mix_into, scale
 # After rounds that asked about some examples, together so many times as there are examples, the
 # next asks about all, and certifies.
 FULL_AFTER = 1.0
-# Where there is one block: passes over the held planes within a round.
-N_PASSES = 5
-# Where there are more, they have to hear of each other: a round makes one pass, and what one block
-# alone would ask about in one round they ask about in so many.
+# Passes over the held planes within a round, where there is one block and where there are more,
+# which have to hear of each other.
+N_PASSES, N_PASSES_APART = 5, 1
+# For the same reason several blocks ask, in so many rounds, about what one would ask about in one.
 N_PARTS = 4
 # The held planes are done with when they show less than this part of the gap that the oracle saw.
 HELD_SHARE = 0.1
@@ -51,6 +51,8 @@ class MultiPlane:
         Draws the order of visits.
     max_rounds : int or None
         The last round allowed asks about all, so that it certifies.
+    enumerates : bool
+        Whether the task's visits look at all outputs; see Task.enumerates.
     """
 
     C: float
@@ -59,13 +61,16 @@ class MultiPlane:
     memory_mb: float = 4096.0
     seed: int = 0
     max_rounds: int | None = None
+    enumerates: bool = False
     name: str = "multi-plane"
 
     def begin(self, risk: BlockRisk, start: np.ndarray | None) -> MultiPlaneState:
         risk.hold(self.C, self.memory_mb, self.seed)
         sigma = max(1.0, 0.5 * risk.n_blocks)
         # α = 0 is feasible, with w = 0 and D = 0.
-        return MultiPlaneState(Bounds(dual=0.0), np.zeros(risk.dim), sigma, start)
+        return MultiPlaneState(
+            Bounds(dual=0.0), np.zeros(risk.dim), sigma, start, ask_average=not self.enumerates
+        )
 
     def follow(self, risk: BlockRisk, earlier: MultiPlaneState, factor: float) -> MultiPlaneState:
         risk.rescale(self.C, factor, earlier.taken)
@@ -75,7 +80,7 @@ class MultiPlane:
             earlier.bounds.rescaled(factor), factor * earlier.w, earlier.sigma,
             linear=factor * earlier.linear, square=factor**2 * earlier.square,
             frozen=earlier.frozen, pass_work=earlier.pass_work, n_earlier=earlier.serial,
-            since=earlier.since,
+            since=earlier.since, ask_average=not self.enumerates,
             # The held planes go on for as long as they do better than a pass without any gain.
             worked=earlier.pass_work,
         )  # fmt: skip
@@ -123,12 +128,16 @@ class MultiPlane:
 
     def _todo(self, risk: BlockRisk, state: MultiPlaneState, ask: str) -> Ascent:
         average = state.gained / state.worked if ask == "none" and state.worked else 0.0
-        n_parts = _n_parts(risk)
+        n_parts = self._n_parts(risk)
         return Ascent(
             number=state.serial, taken=state.taken, sigma=state.sigma, ask=ask,
-            share=self.share / n_parts, n_passes=N_PASSES if n_parts == 1 else 1, n_parts=n_parts,
-            least_rate=average, tol=TOL_SHARE * self.eps,
+            share=self.share / n_parts, n_passes=N_PASSES if risk.n_blocks == 1 else N_PASSES_APART,
+            n_parts=n_parts, least_rate=average, tol=TOL_SHARE * self.eps,
         )  # fmt: skip
+
+    def _n_parts(self, risk: BlockRisk) -> int:
+        """In so many rounds as many are asked about as `share` says."""
+        return 1 if risk.n_blocks == 1 or self.enumerates else N_PARTS
 
     def _certify(
         self,
@@ -229,9 +238,10 @@ class MultiPlane:
 
     def _begin_count(self, risk: BlockRisk, state: MultiPlaneState, ask: str) -> None:
         """A round has asked the oracle: gains and work are counted from it on."""
-        n_parts = _n_parts(risk)
+        n_parts = self._n_parts(risk)
         state.n_asked += 1
-        state.since = 0.0 if ask == "all" else state.since + self.share / n_parts
+        part = 1.0 if self.enumerates else self.share / n_parts
+        state.since = 0.0 if ask == "all" else state.since + part
         state.gained = state.worked = 0.0
         if state.average is None:
             state.average = np.array(state.w)
@@ -290,7 +300,3 @@ class MultiPlane:
     def restore(self, risk: BlockRisk, arrays: dict[str, np.ndarray]) -> MultiPlaneState:
         risk.hold(self.C, self.memory_mb, self.seed)
         return MultiPlaneState.from_arrays(arrays)
-
-
-def _n_parts(risk: BlockRisk) -> int:
-    return 1 if risk.n_blocks == 1 else N_PARTS

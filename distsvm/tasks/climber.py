@@ -12,6 +12,7 @@ from distsvm.data.features import frozen
 from distsvm.kernels import changed_rows, climb_sparse
 from distsvm.kernels.changed_rows import ChangedRows
 from distsvm.kernels.climb import Held
+from distsvm.kernels.climb_whole import Whole
 from distsvm.messages import Planes
 from distsvm.vectors import SparseVector, Vector, compact, index_type
 
@@ -49,6 +50,10 @@ class Climber(ABC):
         tol : float
             Values that differ by no more than this count as equal.
         """
+
+    def visit_whole(self, whole: Whole, rows: np.ndarray, tol: float) -> Visits:
+        """As visit, over all outputs of each of these examples; where Oracle.n_outputs says so."""
+        raise NotImplementedError(f"{type(self).__name__} does not enumerate outputs")
 
     @abstractmethod
     def view(self) -> Any:

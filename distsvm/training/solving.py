@@ -60,6 +60,7 @@ def make_solver(
         solver = MultiPlane(
             C=C, eps=eps, share=config.ask_share, memory_mb=config.plane_memory_mb,
             seed=config.random_state or 0, max_rounds=config.max_rounds,
+            enumerates=task.enumerates,
         )  # fmt: skip
         return solver, BlockRisk(executor, shards, task.dim, facts.n_examples, facts.weight)
     n_blocks = min(config.n_blocks or 1, len(shards))
