@@ -15,7 +15,8 @@ from hosted import Hosted
 
 from distsvm.errors import ConfigError, PlacementError
 from distsvm.executors import make_executor
-from distsvm.executors.ray import RayExecutor, _check_reachable, _options, _room
+from distsvm.executors.ray import RayExecutor, _options
+from distsvm.executors.ray_session import check_reachable, room_on
 
 
 def python(*arguments: str) -> subprocess.CompletedProcess:
@@ -75,13 +76,13 @@ def test_an_address_that_does_not_answer_is_given_up_after_the_time_limit(monkey
 
     monkeypatch.setattr(socket, "create_connection", connect)
     with pytest.raises(PlacementError, match=r"head:6379: no answer within 2\.5 s\. Check"):
-        _check_reachable("head:6379", 2.5)
+        check_reachable("head:6379", 2.5)
 
 
 @pytest.mark.parametrize("address", ["auto", "local", "ray://", "anyscale://a/b:1", "head"])
 def test_addresses_without_host_and_port_are_left_to_ray(address, monkeypatch):
     monkeypatch.setattr(socket, "create_connection", lambda *_: pytest.fail("tried"))
-    _check_reachable(address, 1.0)
+    check_reachable(address, 1.0)
 
 
 @pytest.mark.ray
@@ -166,6 +167,6 @@ def test_resources_become_options_of_an_actor():
 
 
 def test_room_on_a_node_is_that_of_the_scarcest_resource():
-    assert _room({"CPU": 8.0, "GPU": 2.0}, {"CPU": 1, "GPU": 1}) == 2
-    assert _room({"CPU": 8.0}, {"CPU": 1, "GPU": 1}) == 0
-    assert _room({"CPU": 1.0}, {"CPU": 0.25}) == 4
+    assert room_on({"CPU": 8.0, "GPU": 2.0}, {"CPU": 1, "GPU": 1}) == 2
+    assert room_on({"CPU": 8.0}, {"CPU": 1, "GPU": 1}) == 0
+    assert room_on({"CPU": 1.0}, {"CPU": 0.25}) == 4

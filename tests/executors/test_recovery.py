@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,8 +13,8 @@ from hosted import Hosted, refuse, times
 from threadpoolctl import threadpool_limits
 
 from distsvm.errors import DataError, TaskError, WorkerLost
-from distsvm.executors.failures import FailurePolicy
 from distsvm.executors.host import Host, Reply
+from distsvm.executors.recovery import Limits
 from distsvm.executors.remote import RemoteExecutor
 from distsvm.executors.serial import SerialExecutor
 from distsvm.executors.transport import Gone, Request, Transport
@@ -32,11 +32,20 @@ class ScriptedTransport(Transport):
         self.hosts: dict[int, Host] = {}
         self.answers: dict[int, Reply | Gone] = {}
         self.n_requests: dict[int, int] = {}
+        self.unplaced: set[int] = set()
+        self.ended: list[int] = []
         self.closed = False
 
-    def launch(self, workers: Sequence[int]) -> None:
+    def launch(self, workers: Sequence[int], timeout_s: float | None = None) -> Mapping[int, str]:
         self.launches.append(list(workers))
-        self.hosts.update({worker: Host() for worker in workers})
+        self.hosts.update({worker: Host() for worker in workers if worker not in self.unplaced})
+        return {worker: "no room" for worker in workers if worker in self.unplaced}
+
+    def end(self, workers: Sequence[int]) -> None:
+        self.ended += workers
+        for worker in workers:
+            self.hosts.pop(worker, None)
+            self.answers.pop(worker, None)
 
     @contextmanager
     def share(self, args: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
@@ -55,13 +64,18 @@ class ScriptedTransport(Transport):
             self.answers[worker] = Gone(f"death {n}")
         else:
             self.answers[worker] = self.hosts[worker].answer(
-                request.verb, request.shared, request.own
+                request.verb, request.shared, request.own, request.ticket
             )
 
-    def receive(self, workers: Sequence[int]) -> list[tuple[int, Reply | Gone]]:
+    def receive(
+        self, workers: Sequence[int], timeout_s: float | None = None
+    ) -> list[tuple[int, Reply | Gone]]:
         assert workers
         assert set(workers) <= set(self.answers)
         return [(worker, self.answers.pop(worker)) for worker in sorted(workers, reverse=True)]
+
+    def alive(self, workers: Sequence[int]) -> Sequence[int]:
+        return workers
 
     def close(self) -> None:
         self.closed = True
@@ -85,7 +99,7 @@ def started(
     *deaths: tuple[int, int], max_failures: int = 3, n_shards: int = 4, n_workers: int = 2
 ) -> tuple[RemoteExecutor, ScriptedTransport]:
     transport = ScriptedTransport(set(deaths))
-    executor = RemoteExecutor(transport, n_workers, FailurePolicy(max_failures))
+    executor = RemoteExecutor(transport, n_workers, Limits(max_failures))
     executor.start([Builder(shard) for shard in range(n_shards)])
     return executor, transport
 
@@ -210,7 +224,7 @@ def test_map_asks_again_what_a_lost_worker_had():
 
 def test_map_works_before_start_and_between_calls():
     transport = ScriptedTransport()
-    executor = RemoteExecutor(transport, 2, FailurePolicy())
+    executor = RemoteExecutor(transport, 2, Limits())
     mapped = executor.map(times, range(7), 3)
     assert next(mapped) == 0
     executor.start([Builder(shard) for shard in range(3)])
