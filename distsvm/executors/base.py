@@ -94,6 +94,14 @@ class Executor(ABC):
         An error of the function is raised as it is, or as a TaskError if it cannot be pickled.
         """
 
+    def recall(  # noqa: B027 (where nothing can be lost nothing has to be recalled)
+        self, method: str, *, shards: Sequence[int], each: Sequence[tuple[Any, ...]]
+    ) -> None:
+        """Have this called on every object that has to be built again, after what prepared it.
+
+        It takes the place of what was to be recalled before; a later `prepare` ends it.
+        """
+
     def adapt(self) -> None:  # noqa: B027 (most executors have nothing to do)
         """Let workers join that there is room for now; to be called between rounds.
 

@@ -82,7 +82,7 @@ def values(jobs: Iterable[Job]) -> list[tuple[Job, Any]]:
 
 
 class Recipe:
-    """How to make any shard's object again: its builder, then the calls that prepared it.
+    """How to make any shard's object again: its builder, the calls that prepared it, a recall.
 
     Parameters
     ----------
@@ -92,6 +92,7 @@ class Recipe:
     def __init__(self, builders: Sequence[Any] = ()) -> None:
         self.builders = builders
         self.prepared: list[Call] = []
+        self.recalled: Call | None = None
 
     def steps(
         self, shards: Sequence[int], kept: Sequence[int] = (), jobs: Iterable[Job] = ()
@@ -105,7 +106,7 @@ class Recipe:
         handle = tuple(self.builders[shard] for shard in shards)
         steps = [Request("build", handle, (tuple(shards), tuple(kept)))]
         later = {(id(job.call), i) for job in jobs for i in job.positions}
-        for call in self.prepared:
+        for call in (*self.prepared, *filter(None, [self.recalled])):
             positions = [i for i in call.positions(shards) if (id(call), i) not in later]
             if positions:
                 steps.append(call.request(positions))

@@ -201,9 +201,10 @@ class Crew:
             if kind is Kind.SILENT:
                 found[number] = Gone(f"no sign of life for {member.silent_s:.1f} s", kind)
             elif kind is Kind.SLOW:
-                others = f" (others took up to {max(waiting.others_s):.1f} s)"
                 text = f"no answer after {member.waited_s:.1f} s"
-                found[number] = Gone(text + (others if waiting.others_s else ""), kind)
+                if waiting.others_s:
+                    text += f" (others took up to {max(waiting.others_s):.1f} s)"
+                found[number] = Gone(text, kind)
         return found
 
     # --- losses ----------------------------------------------------------------------------

@@ -93,6 +93,7 @@ class RemoteExecutor(Executor):
     ) -> list[Any]:
         handle = self._transport.keep(_contiguous(args))
         call = Call(method, handle, self._chosen(shards), each)
+        self._crew.recipe.recalled = None
         prepared = self._crew.recipe.prepared
         prepared.append(call)  # already now: a worker may be lost after it has answered
         try:
@@ -127,6 +128,11 @@ class RemoteExecutor(Executor):
     def _mapped(self, job: Job) -> Any:
         [(_, value)] = values(self._crew.finish([job]))
         return value
+
+    def recall(
+        self, method: str, *, shards: Sequence[int], each: Sequence[tuple[Any, ...]]
+    ) -> None:
+        self._crew.recipe.recalled = Call(method, (), shards, each)
 
     def adapt(self) -> None:
         self._growth.step()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from distsvm.executors.base import Activity
@@ -44,6 +44,9 @@ class TrainResult:
     n_dropped : int
         Examples that were left out because the task cannot be trained on them (see Task.unfit);
         everything else is about those that were not.
+    notes : list of str
+        What was out of the ordinary in this session: workers lost, shards moved, fewer workers
+        than were asked for, planes lost.
     """
 
     model: Model
@@ -66,6 +69,7 @@ class TrainResult:
     activity: list[Activity]
     best_validation: dict[str, Any] | None = None
     n_dropped: int = 0
+    notes: list[str] = field(default_factory=list)
 
     def summary(self) -> dict[str, Any]:
         """Everything but model and history, in JSON's terms."""
