@@ -143,7 +143,7 @@ def describe(error: BaseException, shard: int | None) -> Failure:
     """The error as data that surely survives the way to the driver."""
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     error.__traceback__ = None  # its frames hold on to the call's arguments
-    if isinstance(error, MemoryError):  # as the one type by which the driver knows it
+    if _starved(error):
         return Failure(shard, MemoryError(str(error)), text)
     if isinstance(error, Exception):
         try:
@@ -152,6 +152,13 @@ def describe(error: BaseException, shard: int | None) -> Failure:
         except Exception:  # whatever its own pickling code may raise
             pass
     return Failure(shard, TaskError(f"{type(error).__name__}: {error}"), text)
+
+
+def _starved(error: BaseException | None) -> bool:
+    """Whether it is of a want of memory, also where a task's error has been named since."""
+    while error is not None and not isinstance(error, MemoryError):
+        error = error.__cause__
+    return error is not None
 
 
 def resident_bytes() -> int:
