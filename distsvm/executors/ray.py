@@ -134,6 +134,7 @@ class RayTransport(Transport):
 
     def send(self, worker: int, request: Request) -> None:
         self._pending.pop(worker, None)
+        self._pulses.pop(worker, None)  # an old one says nothing of what comes now
         # what is shared goes at the top level of the call, where Ray turns references into values
         try:
             answer = self._actors[worker].answer.remote(
