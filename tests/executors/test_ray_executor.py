@@ -13,7 +13,7 @@ from functools import partial
 import pytest
 from hosted import Hosted
 
-from distsvm.errors import ConfigError, PlacementError
+from distsvm.errors import ConfigError, PlacementError, WorkerLost
 from distsvm.executors import make_executor
 from distsvm.executors.ray import RayExecutor, _options
 from distsvm.executors.ray_session import check_reachable, room_on
@@ -124,6 +124,26 @@ assert not ray.is_initialized()
     path.write_text(text)
     done = python(str(path))
     assert done.returncode == 0, done.stderr
+
+
+class ExitsAtStart:
+    def __init__(self) -> None:
+        os._exit(5)
+
+    def ready(self) -> bool:
+        return True
+
+    def answer(self, *_: object) -> None:
+        """Nobody ever comes here."""
+
+
+@pytest.mark.ray
+def test_an_actor_that_exits_at_start_is_given_up_with_the_reason(ray_session):
+    with RayExecutor(1, resources_per_worker={"CPU": 0.25}, max_failures=1) as executor:
+        options = {"num_cpus": 0.25, "max_restarts": 0}
+        executor._transport._actor_class = ray_session.remote(**options)(ExitsAtStart)
+        with pytest.raises(WorkerLost, match=r"lost 2 times .*max_failures is 1; last: Actor"):
+            executor.start([partial(Hosted, 0)])
 
 
 @pytest.mark.ray
