@@ -51,6 +51,7 @@ class Crew:
         self.notes: list[str] = []
         self.n_unwanted = 0  # retired for good: they were too slow, or had too little memory
         self._end: WorkerLost | None = None
+        self._longest_s: dict[str, float] = {}  # by method
         self._tick_s = min(1.0, policy.limits.worker_timeout_s / 4)
         self._looked_s = time.monotonic()
 
@@ -155,7 +156,8 @@ class Crew:
         member.busy_s += answer.busy_s
         member.n_bytes = answer.n_bytes
         job = member.jobs[0]
-        job.steps.popleft()
+        method = job.steps.popleft().method
+        self._longest_s[method] = max(answer.busy_s, self._longest_s.get(method, 0.0))
         if answer.failure or not job.steps:
             job.reply = answer
             job.peers.took_s.append(answer.busy_s)
@@ -196,6 +198,7 @@ class Crew:
             waiting = Waiting(
                 member.shards, member.silent_s, member.waited_s,
                 job.peers.took_s if last else (), job.peers.n_asked,
+                self._longest_s.get(job.steps[0].method, 0.0),
             )  # fmt: skip
             kind = self.policy.overdue(waiting)
             if kind is Kind.SILENT:

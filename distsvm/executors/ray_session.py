@@ -117,8 +117,12 @@ def _listed(resources: Mapping[str, float]) -> str:
 
 
 def import_ray(*, own: bool) -> ModuleType:
-    """Ray, with tokens on for what we start, and for clusters if there is a token to show."""
-    if "ray" not in sys.modules and (own or _has_token()):
+    """Ray, with tokens on for what we start.
+
+    A cluster decides for itself, and the environment must say the same as the cluster: actors of a
+    cluster without tokens cannot answer a driver that asks for one.
+    """
+    if own and "ray" not in sys.modules:
         os.environ.setdefault(AUTH_MODE, "token")  # which Ray reads when it is imported
     try:
         import ray
@@ -171,7 +175,7 @@ def _refused(address: str, error: Exception) -> str:
     return (
         f"the Ray cluster at {address} could not be joined: {type(error).__name__}. If it asks for "
         f"a token, set {AUTH_MODE}=token and put the cluster's token in ~/.ray/auth_token (or name "
-        "its file in RAY_AUTH_TOKEN_PATH) before the program starts"
+        f"its file in RAY_AUTH_TOKEN_PATH) before the program starts; if not, unset {AUTH_MODE}"
     )
 
 

@@ -52,6 +52,7 @@ class Waiting:
     waited_s : since it was asked
     others_s : how long those took that were asked the same and have answered
     n_asked : how many were asked the same
+    before_s : the longest that anybody has taken for the same method before, 0 if nobody has
     """
 
     shards: tuple[int, ...]
@@ -59,6 +60,7 @@ class Waiting:
     waited_s: float
     others_s: Sequence[float]
     n_asked: int
+    before_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ class Limits:
         A shard's worker may be lost so often in one run.
     worker_timeout_s : float > 0
         A worker at work that gives no sign of life for so long is lost. So is one that takes this
-        long and SLOW_FACTOR times as long as the others.
+        long and SLOW_FACTOR times as long as the others, or, where there are no others to compare
+        with, SLOW_FACTOR times this long and SLOW_FACTOR times as long as anybody has before.
     call_timeout_s : float > 0 or None
         No call of a worker may take longer, however long the others take.
     min_workers : int ≥ 1
@@ -131,12 +134,18 @@ class RecoveryPolicy:
             return Kind.SILENT
         if limits.call_timeout_s is not None and waiting.waited_s > limits.call_timeout_s:
             return Kind.SLOW
-        if 2 * len(waiting.others_s) < waiting.n_asked:
-            return None
+        if 2 * waiting.silent_s > limits.worker_timeout_s:
+            return None  # it will soon be known as what it is
         # Twice as patient each time: it may be the shards that take so long, not the worker.
         n_losses = max((self._n_losses[shard] for shard in waiting.shards), default=0)
-        patience = SLOW_FACTOR * 2**n_losses * max(waiting.others_s)
-        return Kind.SLOW if waiting.waited_s > max(limits.worker_timeout_s, patience) else None
+        factor = SLOW_FACTOR * 2**n_losses
+        if 2 * len(waiting.others_s) >= waiting.n_asked:
+            limit_s = max(limits.worker_timeout_s, factor * max(waiting.others_s))
+        elif waiting.before_s:
+            limit_s = max(SLOW_FACTOR * limits.worker_timeout_s, factor * waiting.before_s)
+        else:
+            return None
+        return Kind.SLOW if waiting.waited_s > limit_s else None
 
 
 def _counted(loss: Loss) -> Sequence[Hashable]:

@@ -23,6 +23,11 @@ class Request:
     own: tuple[Any, ...]
     ticket: Ticket | None = None
 
+    @property
+    def method(self) -> str:
+        """What takes its time: the method of a call, or the verb itself."""
+        return self.own[0] if self.verb == "call" else self.verb
+
 
 @dataclass(frozen=True)
 class Gone:

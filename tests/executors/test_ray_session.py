@@ -65,9 +65,9 @@ def test_a_token_that_is_there_is_left_alone(where, home, fake_ray, monkeypatch)
 
 @pytest.mark.parametrize(
     ("own", "token", "expected"),
-    [(True, False, "token"), (True, True, "token"), (False, True, "token"), (False, False, None)],
+    [(True, False, "token"), (True, True, "token"), (False, True, None), (False, False, None)],
 )
-def test_tokens_are_on_for_what_we_start_and_where_there_is_one_to_show(
+def test_tokens_are_on_for_what_we_start_and_a_cluster_decides_for_itself(
     own, token, expected, home, monkeypatch
 ):
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace())

@@ -454,12 +454,15 @@ def test_a_worker_that_hangs_is_replaced_by_the_others(silent, clock):
     assert transport.clock_s < 8
 
 
-def test_a_worker_that_hangs_alone_is_waited_for_unless_calls_have_a_limit(clock):
+@pytest.mark.parametrize(("n_before", "expected_s"), [(0, 300), (1, 40)])
+def test_a_worker_that_hangs_alone_is_compared_with_what_was_before(n_before, expected_s, clock):
     executor, transport = started(n_workers=1, worker_timeout_s=4.0, call_timeout_s=300.0)
     clock(executor, transport)
-    transport.hangs = {(0, 2)}
+    for _ in range(n_before):
+        executor.run("number")
+    transport.hangs = {(0, 2 + n_before)}
     assert executor.run("number") == [0, 1, 2, 3]
-    assert 300 < transport.clock_s < 310
+    assert expected_s < transport.clock_s < expected_s + 10
     assert restarts(executor) == [1]
 
 

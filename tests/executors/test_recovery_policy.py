@@ -72,8 +72,8 @@ def test_workers_without_shards_are_counted_by_number():
     assert decisions == [REBUILD, REBUILD, GIVE_UP]
 
 
-def waiting(silent_s=0.0, waited_s=0.0, others_s=(), n_asked=4) -> Waiting:
-    return Waiting((2, 3), silent_s, waited_s, others_s, n_asked)
+def waiting(silent_s=0.0, waited_s=0.0, others_s=(), n_asked=4, before_s=0.0) -> Waiting:
+    return Waiting((2, 3), silent_s, waited_s, others_s, n_asked, before_s)
 
 
 @pytest.mark.parametrize(
@@ -88,6 +88,10 @@ def waiting(silent_s=0.0, waited_s=0.0, others_s=(), n_asked=4) -> Waiting:
         (Limits(worker_timeout_s=60), waiting(waited_s=61, others_s=(0.1, 0.1)), SLOW),
         (Limits(call_timeout_s=7), waiting(waited_s=7.1), SLOW),
         (Limits(), waiting(waited_s=1e9, n_asked=1), None),
+        (Limits(worker_timeout_s=5), waiting(3, 99, (1, 1)), None),
+        (Limits(worker_timeout_s=5), waiting(waited_s=51, n_asked=1, before_s=0.1), SLOW),
+        (Limits(worker_timeout_s=5), waiting(waited_s=99, n_asked=1, before_s=10), None),
+        (Limits(worker_timeout_s=5), waiting(waited_s=101, n_asked=1, before_s=10), SLOW),
     ],
 )
 def test_who_is_overdue(limits, found, expected):

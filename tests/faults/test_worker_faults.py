@@ -22,7 +22,7 @@ FAULTS = {
     "memory": ("out of memory, with 2 shards and", "others take over"),
 }
 # Long enough for a busy machine, and far below the 65 s after which Ray speaks up by itself.
-OPTIONS = {"worker_timeout_s": 4.0}
+OPTIONS = {"worker_timeout_s": 4.0, "call_timeout_s": 60.0}
 
 
 @pytest.fixture(scope="module")
