@@ -250,24 +250,3 @@ def gram_of_paths(rows, slots, s, held, first, paths, slack, n_labels, second):
             if slack:
                 total *= held.loss[i, slot] * held.loss[i, k]
             held.gram[i, slot, k] = held.gram[i, k, slot] = total
-
-
-@kernel
-def changed_products(values, columns, entries, tokens, V, Z, changed, share, out):
-    """out[j] = x_t @ (V + share·(Z − V)), t = tokens[j]."""
-    r = V.shape[1]
-    z = np.empty(r)
-    for j in range(tokens.size):
-        z[:] = 0.0
-        for e in range(entries[tokens[j]], entries[tokens[j] + 1]):
-            x, row = np.float64(values[e]), columns[e]
-            u = V[row]
-            if changed[row]:
-                v = Z[row]
-                for c in range(r):
-                    z[c] += x * (u[c] + share * (v[c] - u[c]))
-            else:
-                for c in range(r):
-                    z[c] += x * u[c]
-        for c in range(r):
-            out[j, c] = z[c]

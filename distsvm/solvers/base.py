@@ -57,7 +57,7 @@ class Round:
     busy_s, n_restarts :
         Seconds each worker has worked in this session, and how often one was built again.
     note : str or None
-        What was out of the ordinary: planes lost when the run was resumed.
+        What was out of the ordinary: planes lost when the run was resumed, workers lost or joined.
     """
 
     number: int

@@ -12,7 +12,7 @@ from distsvm.data.features import DenseRows, Rows, SparseRows, frozen
 from distsvm.data.shard import Shard
 from distsvm.errors import DataError
 from distsvm.kernels import classes as class_kernels
-from distsvm.kernels import climb_classes, climb_paths
+from distsvm.kernels import climb_classes
 from distsvm.kernels import rows as row_kernels
 from distsvm.kernels.climb import Held
 from distsvm.kernels.climb_classes import Coding
@@ -68,7 +68,7 @@ class ClassOracle(Oracle):
         elif change is None:
             row_kernels.sparse_products(*self.sparse(), frozen(rows), V, bias, out)
         else:
-            climb_paths.changed_products(*self.sparse(), frozen(rows), V, *change, out)
+            climb_classes.changed_products(*self.sparse(), frozen(rows), V, *change, out)
             out += bias
         return self.task.per_class(out)
 

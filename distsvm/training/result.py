@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from distsvm.executors.base import Activity
@@ -48,6 +48,9 @@ class TrainResult:
     n_dropped : int
         Examples that were left out because the task cannot be trained on them (see Task.unfit);
         everything else is about those that were not.
+    notes : list of str
+        What was out of the ordinary in this session: workers lost, shards moved, fewer workers
+        than were asked for, planes lost.
     """
 
     model: Model
@@ -73,6 +76,7 @@ class TrainResult:
     n_planes: int = 0
     n_support_planes: int = 0
     n_refused_planes: int = 0
+    notes: list[str] = field(default_factory=list)
 
     def summary(self) -> dict[str, Any]:
         """Everything but model and history, in JSON's terms."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -115,6 +116,8 @@ class RunFolder:
         """Write result and model."""
         result.model.save(self.path / "model")
         write_json(self.path / "result.json", result.summary())
+        for left in self.path.glob(".model-*.part"):  # by a driver that was killed here
+            shutil.rmtree(left)
 
     def close(self) -> None:
         if self._history is not None:
