@@ -241,12 +241,13 @@ class Trainer:
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         assert self.folder is not None
-        arrays, notes = dict(checkpoint.arrays), checkpoint.notes
-        best_w = arrays.pop("validation_w", None)
-        self.state = self.solver.restore(self.risk, arrays)
-        self.state.clock.seconds.update(checkpoint.seconds)
-        self._earlier_s, self._earlier_load_s = checkpoint.elapsed_s, notes["load_s"]
-        self.watch = Watch.from_notes(notes["validation"], best_w, self.state.bounds.w)
+        notes = checkpoint.notes
+        with checkpoint.believed(self.task.dim) as arrays:
+            best_w = arrays.pop("validation_w", None)
+            self.state = self.solver.restore(self.risk, arrays)
+            self.state.clock.seconds.update(checkpoint.seconds)
+            self._earlier_s, self._earlier_load_s = checkpoint.elapsed_s, notes["load_s"]
+            self.watch = Watch.from_notes(notes["validation"], best_w, self.state.bounds.w)
         files = checkpoint.plane_files()
         found = self.executor.run("load_planes", shards=self.shards, each=files)
         if not all(found):

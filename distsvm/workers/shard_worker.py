@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.data.shard import ShardSpec
-from distsvm.errors import CheckpointError, DataError
+from distsvm.errors import DAMAGE, CheckpointError, DataError
 from distsvm.messages import Ascended, Ascent, Facts, Holding, Planes, Score, Summary, Sums
 from distsvm.storage import read_arrays, write_arrays
 from distsvm.tasks.base import Task
@@ -207,7 +207,7 @@ class ShardWorker:
         try:
             self._turn = int(state.pop("turn"))
             (self.cache if self.ascent is None else self.ascent).restore(state)
-        except (KeyError, IndexError, ValueError) as error:
+        except DAMAGE as error:
             raise CheckpointError(f"{path} does not fit this shard: {error}") from error
         return True
 
