@@ -14,6 +14,7 @@ from toy_tasks import ToyChain, toy_chains
 import distsvm
 from distsvm import load_model, storage
 from distsvm.archives import read_npz
+from distsvm.cli import main
 from distsvm.errors import CheckpointError, ModelError
 from distsvm.report import write_report
 from distsvm.storage import read_arrays, read_json, write_arrays, write_json
@@ -236,3 +237,15 @@ def test_what_a_model_says_of_itself_is_no_markup_in_the_report(run, tmp_path):
     page = write_report(folder).read_text()
     for text in ("<script>alert", "<img src", "<b onload"):
         assert text not in page
+
+
+def test_what_a_model_says_of_itself_does_not_steer_the_terminal(run, tmp_path, capsys):
+    folder = copied(run[1] / "model", tmp_path / "model")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    attack = "\x1b]0;a title\x07\x1b[2J\x9b5n\x00\r"
+    manifest["facts"] |= {"stop_reason": attack, "certificate": attack}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert main(["inspect", str(folder)]) == 0
+    shown = capsys.readouterr().out
+    assert "a title" in shown
+    assert not [sign for sign in shown if (ord(sign) < 32 and sign != "\n") or sign == "\x9b"]
