@@ -19,7 +19,8 @@ from distsvm.storage import read_arrays, read_manifest, write_arrays, write_json
 from distsvm.version import __version__
 
 FORMAT = 1
-VECTORS = {"w", "best_w", "start", "average", "frozen_a", "validation_w"}  # as long as w
+# Arrays as long as w, or empty.
+VECTORS = {"w", "best_w", "start", "average", "frozen_a", "frozen_apart", "validation_w"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +134,8 @@ def check_same_problem(folder: Path, earlier: dict[str, Any], problem: dict[str,
         if earlier.get(name) != problem[name]:
             raise CheckpointError(f"{folder} belongs to a run with {what}")
     was, now = earlier.get("config", {}), problem["config"]
+    if not isinstance(was, dict):
+        raise CheckpointError(f"{folder} is damaged: its configuration is {was!r:.40}")
     for name in sorted(set(was) | set(now)):
         if was.get(name) != now.get(name):
             raise CheckpointError(

@@ -231,7 +231,7 @@ class Trainer:
         if self.folder is None:
             raise ConfigError("resume=True needs run_dir, the folder of the run")
         problem = self._problem()
-        check_same_problem(self.folder.path, self.folder.read()["problem"], problem)
+        check_same_problem(self.folder.path, self.folder.read().get("problem", {}), problem)
         checkpoint = latest_checkpoint(self.folder.path)
         if checkpoint is None:
             log.warning("%s has no checkpoint yet: starting from the beginning", self.folder.path)
