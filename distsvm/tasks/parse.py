@@ -153,10 +153,10 @@ class ParseTask(Task):
             texts = getattr(self, name)
             if not (isinstance(texts, tuple) and all(isinstance(text, str) for text in texts)):
                 raise ValueError(f"{name} are no tuple of texts")
-        checks.whole("longest", self.longest)
-        checks.number("mean_spans", self.mean_spans)
-        checks.number("memory_mb", self.memory_mb)
-        checks.whole("max_chain", self.max_chain, least=1)
+        for name in ("longest", "max_chain", "min_word_count"):
+            checks.whole(name, getattr(self, name))
+        for name in ("loss_scale", "memory_mb", "mean_spans"):
+            checks.number(name, getattr(self, name))
         if self.counts is not None:
             checks.finite("counts", self.counts, self.dim)
 

@@ -157,15 +157,18 @@ class SequenceTask(Task):
             raise ConfigError(f"hash_bits={self.hash_bits}: expected 1 to {MAX_BITS}")
 
     def check_loaded(self) -> None:
+        for name in ("order", "min_count", "n_features", "longest"):
+            checks.whole(name, getattr(self, name))
+        for name in ("loss_scale", "mean_length"):
+            checks.number(name, getattr(self, name))
+        if self.hash_bits is not None:
+            checks.whole("hash_bits", self.hash_bits)
         self.check_settings()
         labels = checks.vector("labels", self.labels, "U")
         if not 0 < labels.size <= MAX_LABELS:
             raise ValueError(f"{labels.size} tags, expected 1 to {MAX_LABELS}")
         checks.increasing("labels", labels)
         self.forbidden()
-        checks.whole("n_features", self.n_features)
-        checks.whole("longest", self.longest)
-        checks.number("mean_length", self.mean_length)
         if self.hash_bits is not None and self.n_features != 1 << self.hash_bits:
             raise ValueError(f"{self.n_features} features with hash_bits={self.hash_bits}")
         if self.name_bytes is None and self.name_starts is None:
