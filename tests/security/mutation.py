@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-SECONDS = float(os.environ.get("DISTSVM_FUZZ_SECONDS", "1.5"))
+SECONDS = float(os.environ.get("DISTSVM_FUZZ_SECONDS", "0.6"))
 """How long each target is fuzzed; some seconds in all where nothing else is asked for."""
 SEED = int(os.environ.get("DISTSVM_FUZZ_SEED", "0"))
+LEAST = 8  # attempts, however slow the machine is
 MEMORY = 6 << 30  # bytes of address space, far above what any target needs
 
 # What readers like to trip over.
@@ -86,26 +87,23 @@ def _places(data: Any) -> Iterator[tuple[Any, Any]]:
                 stack.append(one[key])
 
 
-def fuzz(attempt: Callable[[random.Random], None], allowed: type[Exception]) -> int:
-    """Call `attempt` with ever new seeds until the time is over; how often.
+def fuzz(attempt: Callable[[random.Random], None], allowed: type[Exception]) -> None:
+    """Call `attempt` with ever new seeds until the time is over.
 
     Whatever it raises but `allowed` fails, and says the seed: `attempt(random.Random(seed))` does
     it again.
     """
     until, number = time.monotonic() + SECONDS, 0
     with limited_memory():
-        while number == 0 or time.monotonic() < until:
+        while number < LEAST or time.monotonic() < until:
             seed = f"{SEED}-{number}"
-            began = time.monotonic()
             try:
                 attempt(random.Random(seed))
             except allowed:
                 pass
             except Exception as error:
                 raise AssertionError(f"seed {seed!r}: {type(error).__name__}: {error}") from error
-            assert time.monotonic() - began < 60, f"seed {seed!r} takes too long"
             number += 1
-    return number
 
 
 @contextmanager

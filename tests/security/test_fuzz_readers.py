@@ -41,7 +41,7 @@ def test_made_up_text_gives_examples_or_a_data_error(kind, labelled, tmp_path):
             shard = spec.load()
             assert shard.n >= 0
 
-    assert fuzz(attempt, DataError) > 5
+    fuzz(attempt, DataError)
 
 
 def test_made_up_gzip_gives_examples_or_a_data_error(tmp_path):
@@ -55,7 +55,7 @@ def test_made_up_gzip_gives_examples_or_a_data_error(tmp_path):
         for spec in open_data(str(path)).specs():
             spec.load()
 
-    assert fuzz(attempt, DataError) > 5
+    fuzz(attempt, DataError)
 
 
 def test_a_damaged_table_gives_rows_or_a_data_error(tmp_path):
@@ -71,7 +71,7 @@ def test_a_damaged_table_gives_rows_or_a_data_error(tmp_path):
         for spec in open_data(str(path)).specs():
             spec.load()
 
-    assert fuzz(attempt, DistSVMError) > 5
+    fuzz(attempt, DistSVMError)
 
 
 @given(st.text(alphabet="() \nab'-%#;*0", max_size=60))
