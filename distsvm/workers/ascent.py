@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.messages import Ascended, Ascent, Holding
 from distsvm.tasks.climber import Climber, Visits
 from distsvm.tasks.oracle import Oracle, Separation
@@ -172,8 +173,12 @@ class BlockAscent:
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up the state that `state` gave."""
         self.number = int(state.pop("number"))
-        self.share, self._before = state.pop("share"), state.pop("before")
+        n, share, before = self.oracle.n, state.pop("share"), state.pop("before")
         self.stock.restore(state)
+        self.share = checks.vector("share", share, "f8", n)
+        if before.dtype != np.float64 or before.shape != self.stock.held.alpha.shape:
+            raise ValueError(f"α of shape {before.shape}, expected {self.stock.held.alpha.shape}")
+        self._before = before
 
 
 def _stock(oracle: Oracle, total: np.ndarray, max_bytes: float) -> PlaneStock | WholeStock:
