@@ -10,6 +10,7 @@ from distsvm.cli.formatting import count, counted, pairs, seconds, share, size, 
 from distsvm.cli.output import Output
 from distsvm.solvers.base import Round
 from distsvm.training.result import TrainResult
+from distsvm.training.run_state import RunState
 
 REASONS = {
     "eps": "the gap is at most C·eps",
@@ -19,12 +20,25 @@ REASONS = {
     "validation": "the validation loss no longer falls (--patience)",
     "precision": "rounding allows no smaller gap",
     "interrupted": "interrupted, before the wished gap",
+    "aborted": "broken off by Ctrl-C, in the middle of a round",
 }
 CERTIFICATES = {
     "exact": "dual ≤ optimum ≤ primal",
     "upper bound": "dual ≤ optimum ≤ primal, where the primal is itself an upper bound",
     "none": "nothing is certified",
 }
+
+
+def in_words(state: RunState) -> str:
+    """The state of a run as a sentence."""
+    age = f"{seconds(state.age_s)} ago"
+    if state.state == "failed" and state.error is not None:
+        return f"failed {age}: {state.error['message']}"
+    if state.state == "lost":
+        return f"lost: {state.where}, is gone; the last sign of it was {age}"
+    if state.state == "running":
+        return f"running: {state.where}; the last sign of it was {age}"
+    return f"{state.state} {age}: {REASONS.get(state.stop_reason or '', state.stop_reason)}"
 
 
 def hinge_loss(result: TrainResult) -> float:
