@@ -10,6 +10,7 @@ from distsvm.cli.output import Output
 from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_model_target
+from distsvm.cli.task_options import own
 from distsvm.training.config import TrainConfig
 from distsvm.training.run_folder import RunFolder
 from distsvm.training.train import resume
@@ -29,6 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the model to this folder as well as to model/ in the run's own",
     )  # fmt: skip
     parser.add_argument("--force", action="store_true", help="replace a model that is there")
+    parser.add_argument(
+        "--task", metavar="FILE.py:CLASS",
+        help="the task of the run, if it is one of your own: code is never taken from the folder",
+    )  # fmt: skip
     add_config(parser, CHANGEABLE)
 
 
@@ -38,10 +43,11 @@ def run(args: argparse.Namespace, output: Output) -> int:
     changes = given_config(args, CHANGEABLE)
     stored: TrainConfig = RunFolder(args.run_dir).read()["config"]
     config = check_config(stored.as_dict() | changes)
+    task = None if args.task is None else own.load_class(args.task)
     result, compiled = watched(
         output,
         f"distsvm resume {args.run_dir}",
-        lambda callbacks: resume(args.run_dir, callbacks=callbacks, **changes),
+        lambda callbacks: resume(args.run_dir, task=task, callbacks=callbacks, **changes),
         max_seconds=config.max_seconds,
         run_dir=args.run_dir,
     )
