@@ -10,6 +10,7 @@ from typing import Any
 from distsvm.cli.readers import Reader, amounts, number, or_word, text, whole
 from distsvm.errors import ConfigError
 from distsvm.executors import make_executor
+from distsvm.jobs.client import is_job_address, shown_address
 from distsvm.qp import make_qp
 from distsvm.training.config import TrainConfig
 
@@ -114,7 +115,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
 
 EXECUTOR_OPTIONS = (
     Option("--address", "address", text, "HOST:PORT",
-           "of a running Ray cluster, or auto; means --executor ray"),
+           "of a running Ray cluster, or auto; means --executor ray. (distsvm resume: http://…, "
+           "the dashboard's, resumes as a job there)"),
     Option("--resources", "resources_per_worker", amounts, "NAME=N,…",
            "what one Ray worker needs. Default: CPU=1"),
     Option("--placement-timeout", "placement_timeout_s", number, "S",
@@ -154,6 +156,11 @@ def given_config(args: argparse.Namespace, fields: Collection[str] | None = None
     chosen = [o for o in EXECUTOR_OPTIONS if hasattr(args, o.field)]
     extras = {option.field: getattr(args, option.field) for option in chosen}
     if "address" in extras:
+        if is_job_address(extras["address"]):
+            raise ConfigError(
+                f"--address {shown_address(extras['address'])}: that is a dashboard's address; "
+                "'distsvm submit' trains there as a job"
+            )
         config.setdefault("executor", "ray")
     for option in chosen:
         fitting = ("ray", "processes") if option.field == "max_failures" else ("ray",)

@@ -26,6 +26,11 @@ VERBS = {
     "evaluate": "scores on data with outputs: accuracy, loss, confusions, F1",
     "inspect": "say what a model, checkpoint or run folder holds",
     "report": "draw a run as one HTML file",
+    "runs": "list the runs in a folder: gap, state, age",
+    "submit": "train on a Ray cluster, as a job",
+    "status": "say how a run or a job is doing",
+    "logs": "show what a job has written",
+    "stop": "end a run or a job after its current round",
     "demo": "train on scikit-learn's digits and check the certificate",
 }
 
@@ -85,9 +90,10 @@ def build_parser(verb: str | None) -> Parser:
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The arguments of one command; `own` among them is the parser of its verb.
+    """The arguments of one command, with the parser of its verb (`own`) and its own words.
 
-    What a file says counts where the command line says nothing.
+    What a file says counts where the command line says nothing. What `submit` does not know are
+    options of the training that it sends (`inner`).
     """
     place = next((i for i, word in enumerate(argv) if not word.startswith("-")), len(argv))
     verb, behind = (argv[place] if place < len(argv) else None), argv[place + 1 :]
@@ -96,7 +102,12 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     configured = verb in CONFIGURED and behind and not behind[0].startswith("-")
     if configured:
         take_config(behind[0], own)
-    args = parser.parse_args(argv)
+    args, rest = parser.parse_known_args(argv)
+    args.behind = behind
+    if verb == "submit":
+        args.inner = parse(["train", args.config, *rest])
+    elif rest:
+        own.error(f"unrecognized arguments: {' '.join(rest)}")
     if configured and place:  # the file's word must not undo what stands before the verb
         before = argparse.ArgumentParser(add_help=False)
         _add_globals(before)

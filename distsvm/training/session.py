@@ -35,7 +35,7 @@ class Session:
         self._taken_over: str | None = None
         self._me = Holder(
             uuid.uuid4().hex, socket.gethostname(), os.getpid(), born(os.getpid()),
-            os.environ.get("RAY_JOB_SUBMISSION_ID"),
+            os.environ.get("DISTSVM_JOB"),
         )  # fmt: skip
         self._facts: dict[str, Any] = {}
         self._earlier: Any = None
@@ -82,7 +82,7 @@ class Session:
 
     def fail(self, error: BaseException) -> None:
         """Note why the run ended without a result."""
-        if isinstance(error, KeyboardInterrupt):
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
             self.note(state="stopped", stop_reason="aborted")
         else:
             text = str(error) if isinstance(error, DistSVMError) else repr(error)

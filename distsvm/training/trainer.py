@@ -32,6 +32,7 @@ from distsvm.training.checkpoint import (
     write_checkpoint,
 )
 from distsvm.training.config import TrainConfig
+from distsvm.training.metrics import RayMetrics, run_name
 from distsvm.training.result import TrainResult
 from distsvm.training.run_folder import RunFolder, described_paths
 from distsvm.training.solving import cut_into_shards, holds_planes, make_solver
@@ -76,6 +77,8 @@ class Trainer:
         self.executor: Executor = make_executor(
             config.executor, config.n_workers, compiled=task.compiled, **config.executor_options
         )
+        if self.executor.name == "ray":
+            self.callbacks.append(RayMetrics(run_name(config.run_dir)))
         self.history: list[Round] = []
         self.watch = Watch()
         self._started = time.perf_counter()

@@ -86,7 +86,7 @@ def alternatives(reader):
 
 
 def values(args):
-    return {k: v for k, v in vars(args).items() if k not in ("own", "config")}
+    return {k: v for k, v in vars(args).items() if k not in ("own", "config", "behind")}
 
 
 @pytest.mark.parametrize("verb", CONFIGURED)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from pathlib import Path
 from types import ModuleType
 
 from distsvm.cli.readers import number
@@ -71,6 +72,16 @@ def make_task(args: argparse.Namespace) -> Task:
     if not 0 < given.get("loss_scale", 1.0) < math.inf:
         raise ConfigError(f"--loss-scale {given['loss_scale']}: expected a number > 0")
     return chosen.make(TASKS[args.task], given)
+
+
+def files_of(args: argparse.Namespace) -> list[tuple[str, Path, str]]:
+    """The files that the task's options name: the option's field, the file, and what follows."""
+    if own.named(args.task):
+        return [("task", own.file_of(args.task), f":{args.task.rpartition(':')[2]}")]
+    losses = getattr(args, "losses", "zero-one")
+    if STRUCTURES[args.task] is classes and losses != "zero-one":
+        return [("losses", Path(losses), "")]
+    return []
 
 
 def formats_of(task: Task) -> tuple[str, ...]:
