@@ -88,6 +88,7 @@ class RayMetrics(Callback):
 
 
 def run_name(run_dir: str | None) -> str:
-    """The name of a run for its metrics: its job's, its folder's, or the driver's process."""
-    job = os.environ.get("DISTSVM_JOB")
-    return job or (f"process-{os.getpid()}" if run_dir is None else Path(run_dir).name)
+    """The name of a run for its metrics: its folder's, its job's, or the driver's process."""
+    if run_dir is not None:
+        return Path(run_dir).name
+    return os.environ.get("DISTSVM_JOB") or f"process-{os.getpid()}"

@@ -56,12 +56,12 @@ def test_a_failure_is_said_once_and_the_run_goes_on(monkeypatch, caplog):
     assert caplog.text.count("no metrics of this run are exported") == 1
 
 
-def test_the_name_is_that_of_the_job_or_the_folder(monkeypatch):
+def test_the_name_is_that_of_the_folder_or_the_job(monkeypatch):
     monkeypatch.delenv("DISTSVM_JOB", raising=False)
     assert run_name("/runs/spam") == "spam"
     assert run_name(None).startswith("process-")
     monkeypatch.setenv("DISTSVM_JOB", "spam-7")
-    assert run_name("/runs/spam") == "spam-7"
+    assert run_name(None) == "spam-7"
 
 
 @pytest.mark.ray
