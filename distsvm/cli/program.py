@@ -27,6 +27,7 @@ VERBS = {
     "inspect": "say what a model, checkpoint or run folder holds",
     "report": "draw a run as one HTML file",
     "runs": "list the runs in a folder: gap, state, age",
+    "plan": "predict time, memory and network of a round on a cluster",
     "submit": "train on a Ray cluster, as a job",
     "status": "say how a run or a job is doing",
     "logs": "show what a job has written",
