@@ -70,18 +70,17 @@ def run(args: argparse.Namespace, output: Output) -> int:
 def _as_job(args: argparse.Namespace, output: Output) -> int:
     """Go on with the run as a job of the cluster at --address."""
     jobs = Jobs(args.address)
-    run_dir = args.run_dir
-    if "://" not in run_dir:
-        here = Path(run_dir)
-        run_dir = str(here.absolute()) if here.is_absolute() or here.is_dir() else None
+    here = Path(args.run_dir)
+    is_path = here.is_absolute() or here.is_dir()
+    run_dir = str(here.absolute()) if is_path else _sent_folder(jobs, args.run_dir)
     package = Package(args.largest_mb)
-    words = ["resume", run_dir or _sent_folder(jobs, args.run_dir), *_own_words(args)]
+    words = ["resume", run_dir, *_own_words(args)]
     if args.task is not None:
         name = package.add_file(own.file_of(args.task))
         words += ["--task", f"{name}:{args.task.rpartition(':')[2]}"]
     if not hasattr(args, "executor"):
         words += ["--executor", "ray"]
-    return send(args, output, jobs, package, words, words[1])
+    return send(args, output, jobs, package, words, run_dir)
 
 
 def _sent_folder(jobs: Jobs, name: str) -> str:

@@ -13,7 +13,8 @@ from distsvm.cli.task_options import files_of, make_task
 from distsvm.errors import ConfigError
 from distsvm.jobs.package import Package
 
-PATHS = ("data", "validation", "model", "run_dir", "start")
+DATA = ("data", "validation")
+FOLDERS = ("model", "run_dir", "start")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,15 +38,16 @@ def run(args: argparse.Namespace, output: Output) -> int:
     run_dir = getattr(wanted, "run_dir", None)
     if run_dir is None:
         raise ConfigError(f"{args.config}: run-dir is missing; a job's run needs a folder")
-    for name in PATHS:
+    for name in (*DATA, *FOLDERS):
         found = getattr(wanted, name, None)
         for path in found if isinstance(found, list) else [found]:
-            if path is not None and "://" not in path and not os.path.isabs(path):
-                flag = f"--{name.replace('_', '-')}"
-                raise ConfigError(
-                    f"{flag} {path}: the job runs in another folder, on another machine; give an "
-                    "absolute path that its nodes have, or a URI"
-                )
+            if path is None or os.path.isabs(path) or (name in DATA and "://" in path):
+                continue
+            uri = ", or a URI" if name in DATA else ""
+            raise ConfigError(
+                f"--{name.replace('_', '-')} {path}: the job runs in another folder, on another "
+                f"machine; give an absolute path that its nodes have{uri}"
+            )
     package = Package(args.largest_mb)
     for field, path, rest in files_of(wanted):
         setattr(wanted, field, package.add_file(path) + rest)

@@ -8,6 +8,8 @@ from pathlib import Path
 from distsvm.cli.exits import code_of_end
 from distsvm.cli.formatting import count, counted, pairs, seconds, share, size, small, value
 from distsvm.cli.output import Output
+from distsvm.errors import DistSVMError
+from distsvm.report import write_report
 from distsvm.solvers.base import Round
 from distsvm.training.result import TrainResult
 from distsvm.training.run_state import RunState
@@ -74,10 +76,19 @@ def finish(
         rows.append(("model", str(model)))
     if run_dir is not None:
         rows.append(("run", str(run_dir)))
+        rows.append(("report", _reported(run_dir)))
     output.say(*pairs(rows, output.style, output.width))
     if result.stop_reason in ("interrupted", "max_rounds", "max_seconds") and resumable:
         output.note(_how_to_go_on(result, model, run_dir))
     return code
+
+
+def _reported(run_dir: str) -> str:
+    """Where the report of the run is; a run is not lost for a report that cannot be drawn."""
+    try:
+        return str(write_report(run_dir))
+    except (DistSVMError, OSError) as error:
+        return f"cannot be written: {error}"
 
 
 def summary(result: TrainResult, compiled: bool, output: Output) -> list[str]:

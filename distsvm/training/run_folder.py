@@ -29,12 +29,18 @@ class RunFolder:
     """
 
     def __init__(self, path: str | Path) -> None:
+        self._given = str(path)
         self.path = Path(path)
         self._session = Session(self.path)
         self._history: TextIO | None = None
 
     def check_new(self) -> None:
         """Refuse a folder that cannot take a new run: one that holds a run is never overwritten."""
+        if "://" in self._given:
+            raise ConfigError(
+                f"run_dir={self._given!r}: a run's folder is on a file system that the driver and "
+                "the workers share; only data is read from object stores"
+            )
         if (self.path / "run.json").exists():
             raise ConfigError(
                 f"run_dir={str(self.path)!r} holds a run already; resume it, or take another folder"
