@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -38,18 +39,37 @@ class Sleeper:
         time.sleep(self.sleep_s)
         return Sums(np.ones(self.dim), 0.0, 0.0, 1, 1, 0, 0, True)
 
+    def own_bytes(self) -> float:
+        return own_bytes()
 
-def measured(
-    n_workers: int, dims: Sequence[int], sleep_s: float, n_rounds: int
-) -> dict[int, float]:
-    """Median seconds of a round with so many actors, one shard each, for each length of w."""
+
+@dataclass(frozen=True)
+class Measured:
+    """Median seconds of a round for each length of w; seconds to start and bytes of an actor."""
+
+    round_s: dict[int, float]
+    start_s: float
+    worker_bytes: float
+
+
+def own_bytes() -> float:
+    """The memory that this process shares with nobody."""
+    with open("/proc/self/smaps_rollup", encoding="ascii") as file:
+        return sum(1024.0 * int(line.split()[1]) for line in file if line.startswith("Private"))
+
+
+def measured(n_workers: int, dims: Sequence[int], sleep_s: float, n_rounds: int) -> Measured:
+    """Rounds with so many actors, one shard each, for each of some lengths of w."""
     executor = make_executor("ray", n_workers, compiled=True, placement_timeout_s=600.0)
-    medians = {}
+    medians, start_s, worker_bytes = {}, 0.0, 0.0
     try:
         for dim in dims:
             started = time.perf_counter()
             executor.start([partial(Sleeper, sleep_s, dim)] * n_workers)
-            print(f"{n_workers} actors, {dim} numbers: {time.perf_counter() - started:.1f} s")
+            if not medians:
+                start_s = (time.perf_counter() - started) / n_workers
+                worker_bytes = statistics.median(executor.run("own_bytes"))
+                print(f"{n_workers} actors in {start_s * n_workers:.1f} s", flush=True)
             w, times = np.zeros(dim), []
             for number in range(n_rounds + 2):
                 started = time.perf_counter()
@@ -59,7 +79,7 @@ def measured(
             medians[dim] = statistics.median(times)
     finally:
         executor.close()
-    return medians
+    return Measured(medians, start_s, worker_bytes)
 
 
 def put_rate(ray, n_bytes: int, n_times: int) -> float:
@@ -87,16 +107,22 @@ def algebra_rate(dim: int, n_cuts: int, n_times: int) -> float:
 def calibrated(args: argparse.Namespace, ray) -> Constants:
     """The constants of this machine, now."""
     n, dim = args.calibrate, length(args.megabytes[-1])
-    rounds = measured(n, (1, dim), args.sleep, args.rounds)
-    base, loaded = rounds[1] - args.sleep, rounds[dim] - args.sleep
+    driver_bytes = own_bytes()
+    found = measured(n, (1, dim), args.sleep, args.rounds)
+    base, loaded = found.round_s[1] - args.sleep, found.round_s[dim] - args.sleep
     put = put_rate(ray, 8 * dim, 15)
-    gathering_s = max(1e-9, loaded - base - 8 * dim / put)
+    gathering_s = loaded - base - 8 * dim / put
+    if base <= 0 or gathering_s <= 0:
+        sys.exit("the machine is too busy: a round with more to gather took less time than without")
     return replace(
         MEASURED,
-        call_s=max(1e-6, base / n),
+        call_s=base / n,
         put_bytes_s=put,
         gather_bytes_s=8 * dim * n / gathering_s,
         algebra_bytes_s=algebra_rate(dim, 20, 15),
+        start_s=found.start_s,
+        worker_bytes=found.worker_bytes,
+        driver_bytes=driver_bytes,
     )
 
 
@@ -124,15 +150,15 @@ def main() -> None:
     try:
         own = calibrated(args, ray)
         print(f"\nConstants, measured with {args.calibrate} actors, and those of the package")
-        names = ("call_s", "put_bytes_s", "gather_bytes_s", "algebra_bytes_s")
         here, package = asdict(own), asdict(MEASURED)
+        names = [name for name in here if name != "network_bytes_s"]  # there is none to measure
         table(("", "here", "package"), [(n, f"{here[n]:.3g}", f"{package[n]:.3g}") for n in names])
         rows = []
         for n_workers in args.check:
             sizes = (0.0, *args.megabytes)
-            rounds = measured(n_workers, [length(m) for m in sizes], args.sleep, args.rounds)
+            found = measured(n_workers, [length(m) for m in sizes], args.sleep, args.rounds)
             for megabytes in sizes:
-                dim, round_s = length(megabytes), rounds[length(megabytes)]
+                dim, round_s = length(megabytes), found.round_s[length(megabytes)]
                 problem = Problem(n_workers, dim, args.sleep, cuts=1)
                 ours, shipped = (
                     plan(problem, n_workers, n_workers, c).seconds["round"] for c in (own, MEASURED)
