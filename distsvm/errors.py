@@ -44,6 +44,10 @@ class ModelError(DistSVMError, ValueError):
     """A saved model is damaged, too new, or needs a task class that was not given."""
 
 
+class JobError(DistSVMError):
+    """A job cannot be sent, found or watched; the message names the cluster's address."""
+
+
 def renamed(error: DistSVMError, where: str) -> DistSVMError:
     """The same error with the place in front; a TaskError if its type wants other arguments."""
     try:

@@ -45,15 +45,17 @@ ALLOWED = {
     "solvers": SOLVERS,
     "model": MODEL,
     "training": TRAINING,
+    "jobs": BASE | {"jobs"},
+    "planning": BASE | {"planning"},
     "report": TRAINING | {"report"},
     "estimators": TRAINING | {"estimators"},
-    "cli": TRAINING | {"estimators", "report", "cli", "testing"},
+    "cli": TRAINING | {"estimators", "report", "jobs", "planning", "cli", "testing"},
 }
 
 # A heavy package is imported only where it is at home.
 HOMES = {
     "numba": ("kernels/",),
-    "ray": ("executors/ray.py", "executors/ray_session.py"),
+    "ray": ("executors/ray.py", "executors/ray_session.py", "jobs/", "training/metrics.py"),
     "cvxpy": ("qp/cvxpy.py",),
     "sklearn": ("estimators/", "cli/demo.py"),
     "pyarrow": ("data/",),

@@ -7,11 +7,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from distsvm.cli.readers import names, whole
+from distsvm.cli.readers import Reader, names, of_type, whole
 from distsvm.data.opening import FORMATS, kind_of_files, open_data
 from distsvm.errors import ConfigError
 from distsvm.model import Model
 from distsvm.tasks.base import Task
+
+
+def _column(text: str) -> int | str:
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _templates(text: str) -> str:
+    if not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise argparse.ArgumentTypeError(f"{text[1:]} cannot be read ({error})") from error
+
+
+column = Reader(_column, "a whole number, or a name", of_type(int, str))
+templates = Reader(_templates, "text", of_type(str))
 
 TABLES = ("svmlight", "parquet")
 SENTENCES = ("conll", "conllu")
@@ -98,7 +118,7 @@ def _add_tables(group: argparse._ArgumentGroup, required_labels: bool) -> None:
 def _add_sentences(group: argparse._ArgumentGroup) -> None:
     absent = argparse.SUPPRESS
     group.add_argument(
-        "--tag", type=_column, metavar="COLUMN", default=absent,
+        "--tag", type=column, metavar="COLUMN", default=absent,
         help="CoNLL: the column of the tag, from 0, or from the end if it is negative. Default: -1."
         " CoNLL-U: its name, such as upos. Default: xpos",
     )  # fmt: skip
@@ -107,7 +127,7 @@ def _add_sentences(group: argparse._ArgumentGroup) -> None:
         help="CoNLL: the column of the word, from 0. Default: 0",
     )  # fmt: skip
     group.add_argument(
-        "--templates", type=_templates, metavar="TEXT", default=absent,
+        "--templates", type=templates, metavar="TEXT", default=absent,
         help="CoNLL, CoNLL-U: the features of a token, such as 'word[-1..+1]; suffix(1..3)'; or "
         "default, or pos; or @FILE with one template a line (the language is described in "
         "distsvm/data/templates.py). Default: default",
@@ -187,19 +207,3 @@ def _kind(
     kind = kind_of_files(args.data, format)
     assert kind is not None
     return kind, format
-
-
-def _column(text: str) -> int | str:
-    try:
-        return int(text)
-    except ValueError:
-        return text
-
-
-def _templates(text: str) -> str:
-    if not text.startswith("@"):
-        return text
-    try:
-        return Path(text[1:]).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise argparse.ArgumentTypeError(f"{text[1:]} cannot be read ({error})") from error

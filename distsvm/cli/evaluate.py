@@ -17,7 +17,10 @@ from distsvm.model import load_model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "distsvm evaluate --model DIR --data FILE … [options]"
+    parser.usage = (
+        "distsvm evaluate --model DIR --data FILE … [options]\n"
+        "       distsvm evaluate CONFIG.toml [options]"
+    )
     parser.description = (
         "Scores on data with outputs. Classes: accuracy, loss, confusions. Sequences: accuracy of\n"
         "tokens and sentences, each tag, and entities where tags are BIO. Trees: labelled\n"

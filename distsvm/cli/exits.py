@@ -7,6 +7,7 @@ from distsvm.errors import (
     ConfigError,
     DataError,
     DistSVMError,
+    JobError,
     ModelError,
     TaskError,
     WorkerLost,
@@ -20,6 +21,7 @@ TASK_FAILED = 4
 WORKERS_LOST = 5
 UNUSABLE = 6
 STOPPED_EARLY = 7
+JOB_FAILED = 8
 INTERRUPTED = 130
 
 MEANINGS = {
@@ -31,6 +33,7 @@ MEANINGS = {
     WORKERS_LOST: "workers were lost or could not be placed",
     UNUSABLE: "a model, checkpoint or run folder cannot be used",
     STOPPED_EARLY: "a training run ended before the wished gap (its model is written)",
+    JOB_FAILED: "a job failed, or the server of jobs cannot be used",
     INTERRUPTED: "interrupted by Ctrl-C",
 }
 
@@ -43,6 +46,7 @@ _ERRORS: tuple[tuple[type[DistSVMError], int], ...] = (
     (WorkerLost, WORKERS_LOST),
     (CheckpointError, UNUSABLE),
     (ModelError, UNUSABLE),
+    (JobError, JOB_FAILED),
 )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,8 @@ from distsvm.cli.contents.strongest import listed
 from distsvm.cli.formatting import count, counted, pairs, seconds, size, small, value
 from distsvm.cli.output import Output
 from distsvm.cli.readers import whole
-from distsvm.cli.summary import CERTIFICATES, REASONS, working_set
-from distsvm.errors import DAMAGE, CheckpointError, DistSVMError, ModelError
+from distsvm.cli.summary import CERTIFICATES, REASONS, in_words, working_set
+from distsvm.errors import DAMAGE, DistSVMError, ModelError
 from distsvm.model import Model, load_model
 from distsvm.solvers.base import Round
 from distsvm.storage import read_json
@@ -25,6 +24,7 @@ from distsvm.tasks.registry import describe
 from distsvm.training.checkpoint import read_checkpoint
 from distsvm.training.config import TrainConfig
 from distsvm.training.run_folder import RunFolder
+from distsvm.training.run_state import read_state
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -135,7 +135,7 @@ def _run(folder: Path, output: Output) -> tuple[dict[str, Any], list[str]]:
     run = home.read()
     rounds = home.history()
     config: TrainConfig = run["config"]
-    state = _state(folder, rounds)
+    state = _state(folder)
     checkpoints = sorted(p.name for p in (folder / "checkpoints").glob("round-????????"))
     facts = {
         "version": run["version"], "config": config.as_dict(), "task": run["task"]["task"],
@@ -161,19 +161,10 @@ def _run(folder: Path, output: Output) -> tuple[dict[str, Any], list[str]]:
     return facts, pairs(rows, output.style, output.width)
 
 
-def _state(folder: Path, rounds: list[Round]) -> dict[str, Any]:
-    """What has become of the run; from files alone a crash and a slow round look the same."""
-    last = rounds[-1].number if rounds else 0
-    if (folder / "result.json").exists():
-        result = read_json(folder / "result.json", CheckpointError)
-        if result["n_rounds"] >= last:
-            reason = result["stop_reason"]
-            words = f"ended after {counted(last, 'round')}: {REASONS.get(reason, reason)}"
-            return {"state": "ended", "stop_reason": reason, "state_in_words": words}
-    newest = folder / ("history.jsonl" if rounds else "run.json")
-    age_s = max(0.0, time.time() - newest.stat().st_mtime)
-    words = f"running, or broken off; the last sign of it is {seconds(age_s)} old"
-    return {"state": "unfinished", "quiet_s": age_s, "state_in_words": words}
+def _state(folder: Path) -> dict[str, Any]:
+    """What has become of the run."""
+    state = read_state(folder)
+    return state.as_dict() | {"state_in_words": in_words(state)}
 
 
 def _checkpoint(folder: Path, output: Output) -> tuple[dict[str, Any], list[str]]:

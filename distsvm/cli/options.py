@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from distsvm.cli.readers import amounts, number, or_word, whole
+from distsvm.cli.readers import Reader, amounts, number, or_word, text, whole
 from distsvm.errors import ConfigError
 from distsvm.executors import make_executor
+from distsvm.jobs.client import is_job_address, shown_address
 from distsvm.qp import make_qp
 from distsvm.training.config import TrainConfig
 
@@ -23,7 +24,7 @@ class Option:
 
     flag: str
     field: str
-    read: Callable[[str], Any]
+    read: Reader
     metavar: str
     help: str
 
@@ -43,7 +44,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                "the mean length; brackets: their mean number in a tree)"),
         Option("--C-per-example", "C_per_example", number, "C",
                "LIBLINEAR's C, instead of --C: C = C_per_example · Σ c_i"),
-        Option("--rescaling", "rescaling", str, "KIND",
+        Option("--rescaling", "rescaling", text, "KIND",
                "margin (default): H = max Δ − ⟨w, ψ⟩; slack: H = max Δ·(1 − ⟨w, ψ⟩)"),
     ),
     "when to stop (what comes first)": (
@@ -61,7 +62,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                "brought no lower validation loss. Default: 10"),
     ),
     "how to get there (changes time, not the optimum)": (
-        Option("--solver", "solver", str, "NAME",
+        Option("--solver", "solver", text, "NAME",
                "auto (default), one-slack, or multi-plane, which auto takes for sequences"),
         Option("--cache-size", "cache_size", or_word("auto", whole, "auto"), "N",
                "one-slack: planes kept for each example; 0 for none. Default: auto, 10, or 0 for "
@@ -81,7 +82,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                "that most rounds with oracle calls ask about. Default: 0.3"),
         Option("--plane-memory", "plane_memory_mb", number, "MB",
                "multi-plane: limit of the memory for planes, all workers together. Default: 4096"),
-        Option("--qp", "qp", str, "NAME",
+        Option("--qp", "qp", text, "NAME",
                "native (default), cvxpy, cvxpy:SOLVER or line-search"),
         Option("--idle-solves", "idle_solves", whole, "N",
                "drop a cut whose α was 0 in so many solves. Default: 50"),
@@ -95,12 +96,12 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                "for solvers that draw: multi-plane draws the order in which it visits examples"),
     ),
     "where to run (never changes the result)": (
-        Option("--executor", "executor", str, "NAME",
+        Option("--executor", "executor", text, "NAME",
                "auto (default), serial, threads, processes or ray"),
         Option("--workers", "n_workers", whole, "N", "default: the usable cores"),
     ),
     "folder of the run": (
-        Option("--run-dir", "run_dir", str, "DIR",
+        Option("--run-dir", "run_dir", text, "DIR",
                "a new folder for configuration, history, checkpoints, result and model; with it a "
                "run can be resumed, inspected and drawn"),
         Option("--checkpoint-rounds", "checkpoint_rounds", whole, "N",
@@ -113,8 +114,9 @@ GROUPS: dict[str, tuple[Option, ...]] = {
 }  # fmt: skip
 
 EXECUTOR_OPTIONS = (
-    Option("--address", "address", str, "HOST:PORT",
-           "of a running Ray cluster, or auto; means --executor ray"),
+    Option("--address", "address", text, "HOST:PORT",
+           "of a running Ray cluster, or auto; means --executor ray. (distsvm resume: http://…, "
+           "the dashboard's, resumes as a job there)"),
     Option("--resources", "resources_per_worker", amounts, "NAME=N,…",
            "what one Ray worker needs. Default: CPU=1"),
     Option("--placement-timeout", "placement_timeout_s", number, "S",
@@ -166,6 +168,11 @@ def given_config(args: argparse.Namespace, fields: Collection[str] | None = None
     chosen = [o for o in EXECUTOR_OPTIONS if hasattr(args, o.field)]
     extras = {option.field: getattr(args, option.field) for option in chosen}
     if "address" in extras:
+        if is_job_address(extras["address"]):
+            raise ConfigError(
+                f"--address {shown_address(extras['address'])}: that is a dashboard's address; "
+                "'distsvm submit' trains there as a job"
+            )
         config.setdefault("executor", "ray")
     for option in chosen:
         fitting = ("ray", "processes") if option.field in LIMITS else ("ray",)

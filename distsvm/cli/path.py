@@ -32,7 +32,10 @@ FIELDS = TrainConfig.__dataclass_fields__.keys() - LEFT_OUT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "distsvm path --task TASK --data FILE … [--validation FILE …|--cv K] [options]"
+    parser.usage = (
+        "distsvm path --task TASK --data FILE … [--validation FILE …|--cv K] [options]\n"
+        "       distsvm path CONFIG.toml [options]"
+    )
     parser.description = (
         "Train at several values of C, each from where the last one ended and to its own\n"
         "certificate; and choose the one of the lowest mean loss on other data."

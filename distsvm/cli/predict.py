@@ -21,7 +21,10 @@ from distsvm.model import load_model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "distsvm predict --model DIR --data FILE … --output FILE [options]"
+    parser.usage = (
+        "distsvm predict --model DIR --data FILE … --output FILE [options]\n"
+        "       distsvm predict CONFIG.toml [options]"
+    )
     parser.add_argument("--model", required=True, metavar="DIR", help="folder of the model")
     group = parser.add_argument_group("output of predictions")
     group.add_argument(

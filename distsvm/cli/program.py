@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from distsvm.cli import exits
+from distsvm.cli.config_file import add_config_file, take_config
 from distsvm.cli.output import LogLines, Output
-from distsvm.errors import DistSVMError
+from distsvm.errors import ConfigError, DistSVMError
 from distsvm.version import __version__
 
 VERBS = {
@@ -25,6 +26,12 @@ VERBS = {
     "evaluate": "scores on data with outputs: accuracy, loss, confusions, F1",
     "inspect": "say what a model, checkpoint or run folder holds",
     "report": "draw a run as one HTML file",
+    "runs": "list the runs in a folder: gap, state, age",
+    "plan": "predict time, memory and network of a round on a cluster",
+    "submit": "train on a Ray cluster, as a job",
+    "status": "say how a run or a job is doing",
+    "logs": "show what a job has written",
+    "stop": "end a run or a job after its current round",
     "demo": "train on scikit-learn's digits and check the certificate",
 }
 
@@ -32,9 +39,13 @@ DESCRIPTION = """\
 Structural SVMs with a certificate: min_w ½‖w‖² + C·R(w), R(w) the mean hinge loss.
 Every run says how far its model can be from the optimum at most."""
 
+CONFIGURED = ("train", "path", "predict", "evaluate")
+"""Verbs whose options may stand in a file."""
+
 EXAMPLE = """\
 example:
   distsvm train --task multiclass --data train.svm --model m
+  distsvm train train.toml --C 10       (the options of a file, and another C)
   distsvm predict --model m --data new.svm --output labels.txt
 
 'distsvm VERB --help' tells more.
@@ -71,9 +82,38 @@ def build_parser(verb: str | None) -> Parser:
             allow_abbrev=False,
         )
         if name == verb:
+            if name in CONFIGURED:
+                add_config_file(own)
             importlib.import_module(f"distsvm.cli.{name}").add_arguments(own)
+            parser.set_defaults(own=own)
         _add_globals(own)
     return parser
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments of one command, with the parser of its verb (`own`) and its own words.
+
+    What a file says counts where the command line says nothing. What `submit` does not know are
+    options of the training that it sends (`inner`).
+    """
+    place = next((i for i, word in enumerate(argv) if not word.startswith("-")), len(argv))
+    verb, behind = (argv[place] if place < len(argv) else None), argv[place + 1 :]
+    parser = build_parser(verb)
+    own = parser.get_default("own")
+    configured = verb in CONFIGURED and behind and not behind[0].startswith("-")
+    if configured:
+        take_config(behind[0], own)
+    args, rest = parser.parse_known_args(argv)
+    args.behind = behind
+    if verb == "submit":
+        args.inner = parse(["train", args.config, *rest])
+    elif rest:
+        own.error(f"unrecognized arguments: {' '.join(rest)}")
+    if configured and place:  # the file's word must not undo what stands before the verb
+        before = argparse.ArgumentParser(add_help=False)
+        _add_globals(before)
+        vars(args).update(vars(before.parse_known_args(argv[:place])[0]))
+    return args
 
 
 def _add_globals(parser: argparse.ArgumentParser) -> None:
@@ -97,14 +137,16 @@ def _add_globals(parser: argparse.ArgumentParser) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
-    verb = next((word for word in argv if not word.startswith("-")), None)
     try:
         if not argv:
             build_parser(None).print_help()
             return exits.USAGE
-        args = build_parser(verb).parse_args(argv)
+        args = parse(argv)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else exits.USAGE
+    except ConfigError as error:
+        Output().error(str(error))
+        return exits.USAGE
     verbose: int = getattr(args, "verbose", 0)
     output = Output(json=getattr(args, "json", False), quiet=getattr(args, "quiet", False))
     with _logging(output, verbose):

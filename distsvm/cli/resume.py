@@ -5,11 +5,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from distsvm.cli.job_options import add_address, add_sending, send
 from distsvm.cli.options import add_config, check_config, given_config
 from distsvm.cli.output import Output
 from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_model_target
+from distsvm.cli.task_options import own
+from distsvm.errors import JobError
+from distsvm.jobs.client import Jobs, is_job_address
+from distsvm.jobs.package import Package
 from distsvm.training.config import TrainConfig
 from distsvm.training.run_folder import RunFolder
 from distsvm.training.train import resume
@@ -23,25 +28,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Go on with a run from its last checkpoint; the result has the same bits as that of a run\n"
         "that was never stopped. Options that are not given stay as they were; none lifts a limit."
     )
-    parser.add_argument("run_dir", metavar="RUN_DIR", help="the folder of the run")
+    parser.add_argument(
+        "run_dir", metavar="RUN_DIR",
+        help="the folder of the run; as a job, also the name that it was sent with",
+    )  # fmt: skip
     parser.add_argument(
         "--model", metavar="DIR",
         help="write the model to this folder as well as to model/ in the run's own",
     )  # fmt: skip
     parser.add_argument("--force", action="store_true", help="replace a model that is there")
+    parser.add_argument(
+        "--task", metavar="FILE.py:CLASS",
+        help="the task of the run, if it is one of your own: code is never taken from the folder",
+    )  # fmt: skip
+    add_sending(parser)
     add_config(parser, CHANGEABLE)
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
+    if is_job_address(getattr(args, "address", "")):
+        return _as_job(args, output)
     if args.model is not None:
         check_model_target(args.model, args.force)
     changes = given_config(args, CHANGEABLE)
     stored: TrainConfig = RunFolder(args.run_dir).read()["config"]
     config = check_config(stored.as_dict() | changes)
+    task = None if args.task is None else own.load_class(args.task)
     result, compiled = watched(
         output,
         f"distsvm resume {args.run_dir}",
-        lambda callbacks: resume(args.run_dir, callbacks=callbacks, **changes),
+        lambda callbacks: resume(args.run_dir, task=task, callbacks=callbacks, **changes),
         max_seconds=config.max_seconds,
         run_dir=args.run_dir,
     )
@@ -49,3 +65,37 @@ def run(args: argparse.Namespace, output: Output) -> int:
         result.model.save(args.model)
     model = args.model or str(Path(args.run_dir) / "model")
     return finish(output, result, compiled, model=model, run_dir=args.run_dir)
+
+
+def _as_job(args: argparse.Namespace, output: Output) -> int:
+    """Go on with the run as a job of the cluster at --address."""
+    jobs = Jobs(args.address)
+    here = Path(args.run_dir)
+    is_path = here.is_absolute() or here.is_dir()
+    run_dir = str(here.absolute()) if is_path else _sent_folder(jobs, args.run_dir)
+    package = Package(args.largest_mb)
+    words = ["resume", run_dir, *_own_words(args)]
+    if args.task is not None:
+        name = package.add_file(own.file_of(args.task))
+        words += ["--task", f"{name}:{args.task.rpartition(':')[2]}"]
+    if not hasattr(args, "executor"):
+        words += ["--executor", "ray"]
+    return send(args, output, jobs, package, words, run_dir)
+
+
+def _sent_folder(jobs: Jobs, name: str) -> str:
+    found = jobs.find(name).run_dir
+    if found is None:
+        raise JobError(f"{jobs.address} does not know the folder of the run {name!r}")
+    return found
+
+
+def _own_words(args: argparse.Namespace) -> list[str]:
+    """What of the command line is for the resumed run, and not for sending it."""
+    sending = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    add_address(sending)
+    add_sending(sending)
+    sending.add_argument("--task")
+    rest = sending.parse_known_args(args.behind)[1]
+    rest.remove(args.run_dir)
+    return rest

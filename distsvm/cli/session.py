@@ -78,28 +78,36 @@ def _display(output: Output, progress: Progress, json_lines: type[Display]) -> D
 
 
 class Interrupts(Callback):
-    """Turns the first Ctrl-C into a wish to end after the round, the second into an interrupt."""
+    """Turns the first Ctrl-C into a wish to end after the round, the second into an interrupt.
+
+    SIGTERM, by which clusters end what they run, is taken for a Ctrl-C.
+    """
 
     def __init__(self, on_first: Callable[[], None]) -> None:
         self._on_first = on_first
         self._running = self._asked = False
-        self._before: Any = None
+        self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Interrupts:
-        # Python lets only the main thread have handlers; elsewhere Ctrl-C stays as it is.
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._handle)
+        self._listen()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
     def on_start(self, start: RunStart) -> None:
         self._running = True
+        self._listen()  # once more: Ray, when it is started, takes SIGTERM for itself
 
     def on_round(self, record: Round) -> bool:
         return self._asked
+
+    def _listen(self) -> None:
+        # Python lets only the main thread have handlers; elsewhere Ctrl-C stays as it is.
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before.setdefault(number, signal.signal(number, self._handle))
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._asked or not self._running:

@@ -8,8 +8,11 @@ from pathlib import Path
 from distsvm.cli.exits import code_of_end
 from distsvm.cli.formatting import count, counted, pairs, seconds, share, size, small, value
 from distsvm.cli.output import Output
+from distsvm.errors import DistSVMError
+from distsvm.report import write_report
 from distsvm.solvers.base import Round
 from distsvm.training.result import TrainResult
+from distsvm.training.run_state import RunState
 
 REASONS = {
     "eps": "the gap is at most C·eps",
@@ -19,12 +22,25 @@ REASONS = {
     "validation": "the validation loss no longer falls (--patience)",
     "precision": "rounding allows no smaller gap",
     "interrupted": "interrupted, before the wished gap",
+    "aborted": "broken off by Ctrl-C, in the middle of a round",
 }
 CERTIFICATES = {
     "exact": "dual ≤ optimum ≤ primal",
     "upper bound": "dual ≤ optimum ≤ primal, where the primal is itself an upper bound",
     "none": "nothing is certified",
 }
+
+
+def in_words(state: RunState) -> str:
+    """The state of a run as a sentence."""
+    age = f"{seconds(state.age_s)} ago"
+    if state.state == "failed" and state.error is not None:
+        return f"failed {age}: {state.error['message']}"
+    if state.state == "lost":
+        return f"lost: {state.where}, is gone; the last sign of it was {age}"
+    if state.state == "running":
+        return f"running: {state.where}; the last sign of it was {age}"
+    return f"{state.state} {age}: {REASONS.get(state.stop_reason or '', state.stop_reason)}"
 
 
 def hinge_loss(result: TrainResult) -> float:
@@ -65,10 +81,19 @@ def finish(
         rows.append(("model", str(model)))
     if run_dir is not None:
         rows.append(("run", str(run_dir)))
+        rows.append(("report", _reported(run_dir)))
     output.say(*pairs(rows, output.style, output.width))
     if result.stop_reason in ("interrupted", "max_rounds", "max_seconds") and resumable:
         output.note(_how_to_go_on(result, model, run_dir))
     return code
+
+
+def _reported(run_dir: str) -> str:
+    """Where the report of the run is; a run is not lost for a report that cannot be drawn."""
+    try:
+        return str(write_report(run_dir))
+    except (DistSVMError, OSError) as error:
+        return f"cannot be written: {error}"
 
 
 def summary(result: TrainResult, compiled: bool, output: Output) -> list[str]:

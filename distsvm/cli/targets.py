@@ -16,6 +16,7 @@ from distsvm.storage import read_json
 
 def check_model_target(path: str, force: bool) -> None:
     """Refuse a folder for a model that holds anything else, or a model without --force."""
+    _check_on_disk(path, "--model")
     folder = Path(path)
     if folder.exists() or folder.is_symlink():
         if folder.is_dir() and not any(folder.iterdir()):
@@ -31,6 +32,7 @@ def check_model_target(path: str, force: bool) -> None:
 
 def check_run_target(path: str, flag: str = "--run-dir", model: str | None = None) -> None:
     """Refuse a folder for a new run that cannot be made, holds a run, or lies in the model's."""
+    _check_on_disk(path, flag)
     folder = Path(path)
     if os.path.lexists(folder / "run.json"):
         raise ConfigError(
@@ -46,6 +48,14 @@ def check_run_target(path: str, flag: str = "--run-dir", model: str | None = Non
         raise ConfigError(
             f"--model {model} and {flag} {path}: the model needs a folder of its own, in which no "
             "run is kept; the run's folder gets a copy of the model anyway, as model/"
+        )
+
+
+def _check_on_disk(path: str, flag: str) -> None:
+    if "://" in path:
+        raise ConfigError(
+            f"{flag} {path}: expected a folder on a file system; only data is read from object "
+            "stores"
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from distsvm.cli.config_file import config_text
 from distsvm.cli.data_options import add_data, data_options, n_bytes_found
 from distsvm.cli.formatting import size
 from distsvm.cli.options import add_config, check_config, given_config
@@ -14,11 +15,15 @@ from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_model_target, check_run_target
 from distsvm.cli.task_options import add_task, formats_of, make_task
 from distsvm.errors import ConfigError
+from distsvm.training.callbacks import Callback, RunStart
 from distsvm.training.train import train
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "distsvm train --task TASK --data FILE … --model DIR [options]"
+    parser.usage = (
+        "distsvm train --task TASK --data FILE … --model DIR [options]\n"
+        "       distsvm train CONFIG.toml [options]"
+    )
     add_task(parser)
     data = add_data(parser)
     data.add_argument(
@@ -40,6 +45,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config(parser)
 
 
+class KeptConfig(Callback):
+    """Writes the whole configuration to the run's folder, as the file that would begin it again."""
+
+    def __init__(self, run_dir: str, text: str) -> None:
+        self._path, self._text = Path(run_dir) / "config.toml", text
+
+    def on_start(self, start: RunStart) -> None:
+        self._path.write_text(self._text, encoding="utf-8")
+
+
 def run(args: argparse.Namespace, output: Output) -> int:
     config = given_config(args)
     if args.model is None and "run_dir" not in config:
@@ -52,6 +67,8 @@ def run(args: argparse.Namespace, output: Output) -> int:
     task = make_task(args)
     options = data_options(args, formats_of(task))
     n_bytes = n_bytes_found(args, task, options)
+    run_dir = config.get("run_dir")
+    kept = [] if run_dir is None else [KeptConfig(run_dir, config_text("train", args.own, args))]
     result, compiled = watched(
         output,
         f"distsvm {args.task}",
@@ -61,14 +78,13 @@ def run(args: argparse.Namespace, output: Output) -> int:
             data_options=options,
             validation=args.validation,
             start=args.start,
-            callbacks=callbacks,
+            callbacks=[*callbacks, *kept],
             **config,
         ),
         doing=f"loading and scanning {size(n_bytes)} of data",
         max_seconds=config.get("max_seconds"),
-        run_dir=config.get("run_dir"),
+        run_dir=run_dir,
     )
-    run_dir = config.get("run_dir")
     model = args.model
     if model is not None:
         result.model.save(model)

@@ -18,20 +18,32 @@ from distsvm.tasks.outputs import to_json
 from distsvm.tasks.registry import describe, rebuild
 from distsvm.training.config import TrainConfig
 from distsvm.training.result import TrainResult
+from distsvm.training.run_state import FINISHED
+from distsvm.training.session import Session
 from distsvm.version import __version__
 
 FORMAT = 1
 
 
 class RunFolder:
-    """`run.json`, `history.jsonl`, `checkpoints/`, `result.json` and `model/` of one run."""
+    """`run.json`, `history.jsonl`, `checkpoints/`, `result.json` and `model/` of one run.
+
+    Who writes holds the folder, in a session of its own: `state.json` says what has become of it.
+    """
 
     def __init__(self, path: str | Path) -> None:
+        self._given = str(path)
         self.path = Path(path)
+        self._session = Session(self.path)
         self._history: TextIO | None = None
 
     def check_new(self) -> None:
         """Refuse a folder that cannot take a new run: one that holds a run is never overwritten."""
+        if "://" in self._given:
+            raise ConfigError(
+                f"run_dir={self._given!r}: a run's folder is on a file system that the driver and "
+                "the workers share; only data is read from object stores"
+            )
         if (self.path / "run.json").exists():
             raise ConfigError(
                 f"run_dir={str(self.path)!r} holds a run already; resume it, or take another folder"
@@ -57,7 +69,8 @@ class RunFolder:
         `used` holds what the defaults came to: C, eps, n_examples and the like; `problem` what a
         continuation must have in common with it.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
+        self.hold()
+        self.check_new()  # once more: another process may have begun one meanwhile
         description, arrays = describe(task)
         description["fields"] |= {name: to_json(array) for name, array in arrays.items()}
         write_json(
@@ -74,6 +87,10 @@ class RunFolder:
                 "problem": problem,
             },
         )
+
+    def hold(self) -> None:
+        """Keep other processes from writing here until `close`; refused while another does."""
+        self._session.take()
 
     def read(self) -> dict[str, Any]:
         """run.json, with the configuration as a TrainConfig."""
@@ -127,6 +144,7 @@ class RunFolder:
 
     def keep_history(self, rounds: list[Round]) -> None:
         """Make `rounds` the whole history; later ones are appended."""
+        self._session.begin()
         aside = self.path / "history.jsonl.part"
         self._history = io.TextIOWrapper(new_file(aside), encoding="utf-8")
         for record in rounds:
@@ -134,19 +152,30 @@ class RunFolder:
         self._history.flush()
         os.replace(aside, self.path / "history.jsonl")
 
-    def append(self, record: Round) -> None:
+    def append(self, record: Round) -> bool:
+        """Write a round; returns whether somebody has asked the run to stop."""
+        self._session.check()
         self._write(record)
         assert self._history is not None
         self._history.flush()
+        return self._session.stop_asked
 
     def finish(self, result: TrainResult) -> None:
         """Write result and model."""
+        self._session.check()
         result.model.save(self.path / "model")
         write_json(self.path / "result.json", result.summary())
         for left in self.path.glob(".model-*.part"):  # by a driver that was killed here
             shutil.rmtree(left)
+        state = "finished" if result.stop_reason in FINISHED else "stopped"
+        self._session.note(state=state, stop_reason=result.stop_reason)
+
+    def fail(self, error: BaseException) -> None:
+        """Note why there is no result."""
+        self._session.fail(error)
 
     def close(self) -> None:
+        self._session.end()
         if self._history is not None:
             self._history.close()
             self._history = None

@@ -63,9 +63,14 @@ def train(
     with one_thread():
         trainer = Trainer(task, settings, list(callbacks))
         try:
+            if resume:
+                trainer.hold()
             trainer.load(data, outputs, weight, data_options or {}, validation)
             trainer.begin(start, resume)
             return trainer.run()
+        except BaseException as error:
+            trainer.fail(error)
+            raise
         finally:
             trainer.close()
 

@@ -32,6 +32,7 @@ from distsvm.training.checkpoint import (
     write_checkpoint,
 )
 from distsvm.training.config import TrainConfig
+from distsvm.training.metrics import RayMetrics, run_name
 from distsvm.training.result import TrainResult
 from distsvm.training.run_folder import RunFolder, described_paths
 from distsvm.training.solving import cut_into_shards, holds_planes, make_solver
@@ -76,12 +77,21 @@ class Trainer:
         self.executor: Executor = make_executor(
             config.executor, config.n_workers, compiled=task.compiled, **config.executor_options
         )
+        if self.executor.name == "ray":
+            self.callbacks.append(RayMetrics(run_name(config.run_dir)))
         self.history: list[Round] = []
         self.watch = Watch()
         self._started = time.perf_counter()
         self._earlier_s = self._earlier_load_s = 0.0
         self.notes: list[str] = []
         self._notes: list[str] = []  # not told yet
+
+    def hold(self) -> None:
+        """Hold the folder of a run that is there, to go on with it."""
+        if self.folder is None:
+            raise ConfigError("resume=True needs run_dir, the folder of the run")
+        self.folder.read()  # or nothing must be written there
+        self.folder.hold()
 
     # --- data ------------------------------------------------------------------------------
 
@@ -229,8 +239,7 @@ class Trainer:
     def _checkpoint(self, resume: bool) -> Checkpoint | None:
         if not resume:
             return None
-        if self.folder is None:
-            raise ConfigError("resume=True needs run_dir, the folder of the run")
+        assert self.folder is not None
         problem = self._problem()
         check_same_problem(self.folder.path, self.folder.read().get("problem", {}), problem)
         checkpoint = latest_checkpoint(self.folder.path)
@@ -275,11 +284,10 @@ class Trainer:
             self.executor.adapt()
             record = self._finished(next(rounds))
             self.history.append(record)
-            if self.folder is not None:
-                self.folder.append(record)
-            asked_to_stop = [callback.on_round(record) for callback in self.callbacks]
+            asked_to_stop = self.folder is not None and self.folder.append(record)
+            asked = [callback.on_round(record) for callback in self.callbacks]
             reason = self._reason(record)
-            if reason is None and any(asked_to_stop):
+            if reason is None and (asked_to_stop or any(asked)):
                 reason = "interrupted"
             self._maybe_checkpoint(record, final=reason is not None)
         result = self._result(reason)
@@ -411,10 +419,17 @@ class Trainer:
     def _elapsed(self) -> float:
         return self._earlier_s + time.perf_counter() - self._started
 
-    def close(self) -> None:
-        self.executor.close()
+    def fail(self, error: BaseException) -> None:
+        """Have the run's folder say why there is no result."""
         if self.folder is not None:
-            self.folder.close()
+            self.folder.fail(error)
+
+    def close(self) -> None:
+        try:
+            self.executor.close()
+        finally:
+            if self.folder is not None:
+                self.folder.close()
 
 
 def _sum(parts: Sequence[Any]) -> Any:

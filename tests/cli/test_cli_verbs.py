@@ -302,14 +302,15 @@ def test_inspect_a_run_and_its_checkpoint(files, capsys, tmp_path):
     folder = tmp_path / "r"
     run(capsys, *train_args(files.train, "--run-dir", folder, "--max-rounds", "3"), code=7)
     out = run(capsys, "inspect", folder).out
-    for part in ("run", "ended after 3 rounds: the limit of rounds", "multiclass", files.train,
+    for part in ("run", "stopped", "ago: the limit of rounds", "multiclass", files.train,
                  "max_rounds=3", "round-00000003", "gap"):  # fmt: skip
         assert part in out
     (told,) = objects(run(capsys, "inspect", folder, "--json").out)
-    assert (told["state"], told["stop_reason"]) == ("ended", "max_rounds")
+    assert (told["state"], told["stop_reason"]) == ("stopped", "max_rounds")
     assert told["last_round"]["number"] == 3
     (folder / "result.json").unlink()
-    assert "running, or broken off" in run(capsys, "inspect", folder).out
+    (folder / "state.json").unlink()
+    assert "lost: nobody knows where" in run(capsys, "inspect", folder).out
     checkpoint = folder / "checkpoints" / "round-00000003"
     (told,) = objects(run(capsys, "inspect", checkpoint, "--json").out)
     assert (told["kind"], told["number"], told["round"]["number"]) == ("checkpoint", 3, 3)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import argparse
 import math
+from pathlib import Path
 from types import ModuleType
 
 from distsvm.cli.readers import number
-from distsvm.cli.task_options import classes, parse, sequence
+from distsvm.cli.task_options import classes, own, parse, sequence
 from distsvm.errors import ConfigError
 from distsvm.tasks.base import Task
 from distsvm.tasks.registry import TASKS
@@ -29,8 +30,12 @@ def add_task(parser: argparse.ArgumentParser) -> None:
     """Add --task and what a task can be told."""
     group = parser.add_argument_group("task")
     absent = argparse.SUPPRESS
-    group.add_argument("--task", required=True, choices=sorted(STRUCTURES), help="what to predict")
-    modules = dict.fromkeys(STRUCTURES.values())
+    group.add_argument(
+        "--task", required=True, metavar="TASK",
+        help=f"what to predict: {', '.join(sorted(STRUCTURES))}, or a task of your own as "
+        "FILE.py:CLASS",
+    )  # fmt: skip
+    modules = [*dict.fromkeys(STRUCTURES.values()), own]
     losses = ". ".join(f"{module.TITLE.capitalize()}: {module.LOSSES}" for module in modules)
     group.add_argument("--loss", dest="losses", metavar="LOSS", default=absent, help=f"{losses}")
     group.add_argument(
@@ -49,20 +54,37 @@ def add_task(parser: argparse.ArgumentParser) -> None:
 
 def make_task(args: argparse.Namespace) -> Task:
     """The task that the options describe; those of other structures are refused by name."""
-    own = STRUCTURES[args.task]
-    for module in STRUCTURES.values():
+    chosen = own if own.named(args.task) else STRUCTURES.get(args.task)
+    if chosen is None:
+        raise ConfigError(
+            f"--task {args.task}: expected one of {', '.join(sorted(STRUCTURES))}, or FILE.py:CLASS"
+        )
+    for module in (*STRUCTURES.values(), own):
         for field, flag in module.FLAGS.items():
-            if hasattr(args, field) and field not in own.FLAGS:
+            if hasattr(args, field) and field not in chosen.FLAGS:
                 raise ConfigError(f"{flag} is for {module.TITLE}, not for --task {args.task}")
-    given = {f: getattr(args, f) for f in (*SHARED, *own.FLAGS) if hasattr(args, f)}
-    if "unfit" in given and own is classes:
-        raise ConfigError(f"--unfit is for sequences and trees, not for --task {args.task}")
+    given = {f: getattr(args, f) for f in (*SHARED, *chosen.FLAGS) if hasattr(args, f)}
+    for field in SHARED.keys() & given.keys():
+        if chosen is own or (field == "unfit" and chosen is classes):
+            raise ConfigError(f"{SHARED[field]} is not for --task {args.task}")
+    if chosen is own:
+        return own.make(args.task, given)
     if not 0 < given.get("loss_scale", 1.0) < math.inf:
         raise ConfigError(f"--loss-scale {given['loss_scale']}: expected a number > 0")
-    return own.make(TASKS[args.task], given)
+    return chosen.make(TASKS[args.task], given)
+
+
+def files_of(args: argparse.Namespace) -> list[tuple[str, Path, str]]:
+    """The files that the task's options name: the option's field, the file, and what follows."""
+    if own.named(args.task):
+        return [("task", own.file_of(args.task), f":{args.task.rpartition(':')[2]}")]
+    losses = getattr(args, "losses", "zero-one")
+    if STRUCTURES[args.task] is classes and losses != "zero-one":
+        return [("losses", Path(losses), "")]
+    return []
 
 
 def formats_of(task: Task) -> tuple[str, ...]:
     """The formats of files that hold this task's examples; the first where nothing is known."""
-    name = next(name for name, cls in TASKS.items() if type(task) is cls)
-    return STRUCTURES[name].FORMATS
+    names = [name for name, cls in TASKS.items() if type(task) is cls]
+    return STRUCTURES[names[0]].FORMATS if names else own.FORMATS

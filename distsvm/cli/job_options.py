@@ -1,0 +1,142 @@
+"""What the verbs about jobs share: where the cluster is, and how a job is followed."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import shlex
+import tempfile
+import time
+from pathlib import Path
+
+import distsvm
+from distsvm.cli import exits
+from distsvm.cli.formatting import pairs, seconds, size
+from distsvm.cli.output import Output
+from distsvm.jobs.client import Job, Jobs, job_address
+from distsvm.jobs.package import Package, job_name
+
+DISTSVM = "-m distsvm.cli"
+
+
+def add_address(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--address", metavar="URL",
+        help="of the cluster's dashboard, such as http://HEAD:8265. Default: the variable "
+        "RAY_API_SERVER_ADDRESS. A token is taken as Ray does: RAY_AUTH_TOKEN_PATH or "
+        "RAY_AUTH_TOKEN",
+    )  # fmt: skip
+
+
+def add_sending(parser: argparse.ArgumentParser) -> None:
+    """Add how a job is sent, for the verbs that send one."""
+    group = parser.add_argument_group("as a job")
+    group.add_argument(
+        "--name", metavar="NAME", help="of the run. Default: the last part of its folder's name"
+    )
+    group.add_argument(
+        "--include", metavar="PATH", action="append", default=[],
+        help="send this file or folder, too, such as a module that the task imports; several times "
+        "for several",
+    )  # fmt: skip
+    group.add_argument(
+        "--send-distsvm",
+        action="store_true",
+        help="send this distsvm, where the cluster has none or another version",
+    )
+    group.add_argument(
+        "--python", metavar="COMMAND", default="python",
+        help="that runs Python on the cluster. Default: python",
+    )  # fmt: skip
+    group.add_argument(
+        "--largest-mb", type=float, metavar="MB", default=Package.largest_mb,
+        help=f"refuse to send more. Default: {Package.largest_mb:g}",
+    )  # fmt: skip
+    group.add_argument("--detach", action="store_true", help="do not follow the job's output")
+
+
+def connect(args: argparse.Namespace) -> Jobs:
+    return Jobs(job_address(args.address))
+
+
+def send(
+    args: argparse.Namespace, output: Output, jobs: Jobs, package: Package, words: list[str],
+    run_dir: str,
+) -> int:  # fmt: skip
+    """Have the cluster run `distsvm WORDS`, and follow it unless told otherwise."""
+    for path in args.include:
+        package.include(Path(path))
+    name = job_name(args.name or Path(run_dir).name)
+    id = f"{name}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+    command = f"exec {args.python} {DISTSVM} {shlex.join(words)}"
+    modules = [str(Path(distsvm.__file__).parent)] if args.send_distsvm else None
+    with tempfile.TemporaryDirectory(prefix="distsvm-job-") as folder:
+        package.write(Path(folder))
+        jobs.submit(command, Path(folder), id=id, name=name, run_dir=run_dir, modules=modules)
+    sizes = package.sizes()
+    output.record("job", {"id": id, "name": name, "run_dir": run_dir, "sent": sizes})
+    sent = [f"{file} ({size(n)})" for file, n in sizes.items()]
+    sent += ["distsvm itself"] if modules else []
+    rows = [("job", id), ("run", run_dir), ("sent", ", ".join(sent) or "nothing")]
+    output.say(*pairs(rows, output.style, output.width))
+    if args.detach:
+        output.say("", *_how_to_get_back(jobs, id))
+        return exits.DONE
+    output.say("")
+    return follow(output, jobs, id)
+
+
+def follow(output: Output, jobs: Jobs, id: str) -> int:
+    """Show what the job writes until it ends; Ctrl-C leaves it running. Returns the exit code."""
+    try:
+        for part in jobs.follow(id):
+            if output.json:
+                output.record("log", {"text": part})
+            else:
+                output.data(part)
+                output.stdout.flush()
+        job = jobs.get(id)
+        while not job.over:  # the last of its output comes a moment before its end
+            time.sleep(0.2)
+            job = jobs.get(id)
+    except KeyboardInterrupt:
+        output.note(f"the job {id} goes on")
+        for line in _how_to_get_back(jobs, id):
+            output.note(line)
+        return exits.INTERRUPTED
+    output.record("end", job.as_dict())
+    output.say("", ended(job))
+    return code_of(job)
+
+
+def ended(job: Job) -> str:
+    """How a job ended, in a line."""
+    took = (
+        "" if job.began is None or job.ended is None else f" after {seconds(job.ended - job.began)}"
+    )
+    code = "" if job.exit_code in (None, 0) else f", exit code {job.exit_code}"
+    meaning = exits.MEANINGS.get(job.exit_code or 0)
+    return f"job {job.id} {job.state}{took}{code}" + (f": {meaning}" if code and meaning else "")
+
+
+def code_of(job: Job) -> int:
+    """The exit code for the end of a job: its own, where it had one."""
+    if job.state == "finished":
+        return exits.DONE
+    if job.exit_code:
+        return job.exit_code
+    return exits.STOPPED_EARLY if job.state == "stopped" else exits.JOB_FAILED
+
+
+def _how_to_get_back(jobs: Jobs, id: str) -> list[str]:
+    return [
+        f"{what}: distsvm {verb} {id} --address {jobs.address}"
+        for what, verb in (
+            ("see it", "status"), ("follow it", "logs --follow"), ("end it", "stop"),
+        )
+    ]  # fmt: skip
+
+
+def age(job: Job) -> str:
+    """How long ago a job began."""
+    return "–" if job.began is None else seconds(max(0.0, time.time() - job.began))

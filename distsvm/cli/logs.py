@@ -1,0 +1,29 @@
+"""`distsvm logs`."""
+
+from __future__ import annotations
+
+import argparse
+
+from distsvm.cli import exits
+from distsvm.cli.job_options import add_address, connect, follow
+from distsvm.cli.output import Output
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("job", metavar="JOB", help="id of a job, or name of its run")
+    parser.add_argument(
+        "-f", "--follow", action="store_true", help="go on until the job ends; Ctrl-C leaves it"
+    )
+    add_address(parser)
+
+
+def run(args: argparse.Namespace, output: Output) -> int:
+    jobs = connect(args)
+    job = jobs.find(args.job)
+    if args.follow:
+        return follow(output, jobs, job.id)
+    text = jobs.logs(job.id)
+    output.record("log", {"id": job.id, "text": text})
+    if not output.json:
+        output.data(text)
+    return exits.DONE

@@ -1,0 +1,101 @@
+"""Runs in a few words, told from their folders alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from distsvm.cli.formatting import count, seconds, small
+from distsvm.cli.summary import in_words
+from distsvm.errors import CheckpointError
+from distsvm.storage import read_json, read_manifest
+from distsvm.training.run_folder import FORMAT
+from distsvm.training.run_state import last_round, read_state
+
+HEAD = ("run", "task", "state", "round", "gap", "gap/C", "eps", "last sign")
+
+
+def is_run(folder: Path) -> bool:
+    return (folder / "run.json").is_file()
+
+
+def checked_run(folder: Path) -> Path:
+    """The folder, refused if it is not that of a run."""
+    if not folder.is_dir():
+        raise CheckpointError(f"{folder} does not exist")
+    if not is_run(folder):
+        raise CheckpointError(f"{folder} is not the folder of a run: it has no run.json")
+    return folder
+
+
+def runs_below(home: Path) -> list[Path]:
+    """The folders of runs in a folder and in those inside it; a run has none inside."""
+    if not home.is_dir():
+        raise CheckpointError(f"{home} is not a folder")
+    if is_run(home):
+        return [home]
+    found = []
+    for path in sorted(home.iterdir()):
+        if path.is_dir() and not path.is_symlink():
+            found += [path] if is_run(path) else [p for p in sorted(path.iterdir()) if is_run(p)]
+    return found
+
+
+def facts_of(folder: Path) -> dict[str, Any]:
+    """What there is to know of a run at a glance."""
+    run = read_manifest(checked_run(folder) / "run.json", "run", FORMAT, CheckpointError)
+    state = read_state(folder)
+    record = last_round(folder)
+    used = (run.get("used") or {}) | _ended_with(folder)
+    return {
+        "path": str(folder), "task": run["task"]["task"], **state.as_dict(),
+        "state_in_words": in_words(state),
+        "round": None if record is None else record.number,
+        "primal": None if record is None else record.best_primal,
+        "dual": None if record is None else record.dual,
+        "gap": None if record is None else record.gap,
+        "C": used.get("C"), "eps": used.get("eps"),
+        "n_examples": used.get("n_examples"),
+        "elapsed_s": None if record is None else record.elapsed_s,
+    }  # fmt: skip
+
+
+def _ended_with(folder: Path) -> dict[str, Any]:
+    """C and eps of the last session that ended; another than the first may have had other ones."""
+    try:
+        result = read_json(folder / "result.json", CheckpointError)
+        return {name: result[name] for name in ("C", "eps")}
+    except (CheckpointError, KeyError, TypeError):
+        return {}
+
+
+def rows_of(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """The facts of one run, a row each."""
+    rows = [("run", facts["path"]), ("state", facts["state_in_words"]), ("task", facts["task"])]
+    if facts["round"] is None:
+        return [*rows, ("rounds", "none yet")]
+    return [
+        *rows,
+        ("round", f"{count(facts['round'])}, {seconds(facts['elapsed_s'])} of training"),
+        (
+            "gap",
+            f"{small(facts['gap'])}; gap/C {_gap_over_C(facts)} with eps {_known(facts['eps'])}",
+        ),
+    ]
+
+
+def cells_of(facts: dict[str, Any]) -> list[str]:
+    """The facts of one run as a row under HEAD, but for its name."""
+    number = "–" if facts["round"] is None else count(facts["round"])
+    return [
+        facts["task"], facts["state"], number, _known(facts["gap"]),
+        _gap_over_C(facts), _known(facts["eps"]), seconds(facts["age_s"]),
+    ]  # fmt: skip
+
+
+def _gap_over_C(facts: dict[str, Any]) -> str:
+    return small(facts["gap"] / facts["C"]) if facts["gap"] is not None and facts["C"] else "–"
+
+
+def _known(x: float | None) -> str:
+    return "–" if x is None else small(x)

@@ -1,0 +1,64 @@
+"""`distsvm status`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from distsvm.cli import exits
+from distsvm.cli.formatting import pairs, table
+from distsvm.cli.job_options import add_address, age, connect
+from distsvm.cli.output import Output
+from distsvm.cli.run_table import facts_of, is_run, rows_of
+from distsvm.jobs.client import Job
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "distsvm status [RUN_DIR | JOB | NAME] [--address URL]"
+    parser.description = (
+        "How a run is doing. A folder is read where it lies; anything else is asked of the\n"
+        "cluster, by the job's id or the run's name. Without a word: all jobs of the cluster."
+    )
+    parser.add_argument("run", nargs="?", metavar="RUN", help="folder, id of a job, or name")
+    add_address(parser)
+
+
+def run(args: argparse.Namespace, output: Output) -> int:
+    if args.run is not None and Path(args.run).is_dir():
+        return _folder(Path(args.run), output)
+    jobs = connect(args)
+    if args.run is not None:
+        return _job(jobs.find(args.run), output)
+    found = jobs.all()
+    for job in found:
+        output.record("job", job.as_dict())
+    rows = [[job.id, job.state, age(job), job.run_dir or ""] for job in found]
+    if rows:
+        output.show(*table(["job", "state", "began", "run"], rows, output.style))
+    else:
+        output.show(f"no jobs of distsvm at {jobs.address}")
+    return exits.DONE
+
+
+def _folder(folder: Path, output: Output) -> int:
+    facts = facts_of(folder)
+    output.record("run", facts)
+    output.show(*pairs(rows_of(facts), output.style, output.width))
+    return exits.DONE
+
+
+def _job(job: Job, output: Output) -> int:
+    folder = None if job.run_dir is None else Path(job.run_dir)
+    facts = facts_of(folder) if folder is not None and is_run(folder) else None
+    output.record("job", job.as_dict() | ({} if facts is None else {"run": facts}))
+    rows = [("job", job.id), ("state", job.state), ("began", f"{age(job)} ago")]
+    if job.exit_code is not None:
+        rows.append(("exit code", f"{job.exit_code}: {exits.MEANINGS.get(job.exit_code, '?')}"))
+    if job.state == "failed" and job.message:
+        rows.append(("message", " ".join(job.message.split())[-300:]))
+    if facts is None:
+        rows.append(("run", f"{job.run_dir} (cannot be seen from here)"))
+    else:
+        rows += rows_of(facts)
+    output.show(*pairs(rows, output.style, output.width))
+    return exits.DONE

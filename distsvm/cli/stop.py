@@ -1,0 +1,61 @@
+"""`distsvm stop`."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from distsvm.cli import exits
+from distsvm.cli.job_options import add_address, connect
+from distsvm.cli.output import Output
+from distsvm.cli.readers import number
+from distsvm.cli.run_table import checked_run
+from distsvm.errors import CheckpointError
+from distsvm.training.run_state import ask_to_stop, read_state
+
+LOOK_S = 0.2
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "distsvm stop RUN_DIR | JOB | NAME [--address URL] [--wait S]"
+    parser.description = (
+        "Have a run end after its current round, with a checkpoint and its model, so that it can\n"
+        "be resumed. A folder that is seen from here is asked through a file in it; a job through\n"
+        "the cluster, which kills it if it has not ended within five minutes."
+    )
+    parser.add_argument("run", metavar="RUN", help="folder, id of a job, or name of its run")
+    parser.add_argument(
+        "--wait", type=number, metavar="S", default=0.0,
+        help="wait so many seconds for the end. Default: 0",
+    )  # fmt: skip
+    add_address(parser)
+
+
+def run(args: argparse.Namespace, output: Output) -> int:
+    until = time.monotonic() + args.wait
+    if Path(args.run).is_dir():
+        folder = checked_run(Path(args.run))
+        state = read_state(folder)
+        if state.gone:
+            raise CheckpointError(f"{folder} is not running: it is {state.state}")
+        ask_to_stop(folder)
+        while not state.gone and time.monotonic() < until:
+            time.sleep(LOOK_S)
+            state = read_state(folder)
+        found: dict[str, str | None] = {"run_dir": str(folder), "state": state.state}
+        over = state.gone
+    else:
+        jobs = connect(args)
+        job = jobs.find(args.run)
+        jobs.stop(job.id)
+        job = jobs.get(job.id)
+        while not job.over and time.monotonic() < until:
+            time.sleep(LOOK_S)
+            job = jobs.get(job.id)
+        found = {"job": job.id, "run_dir": job.run_dir, "state": job.state}
+        over = job.over
+    output.record("stop", found)
+    what = f"job {found['job']}" if "job" in found else f"run {found['run_dir']}"
+    output.say(f"{what} {found['state']}" if over else f"{what} will end after its round")
+    return exits.DONE

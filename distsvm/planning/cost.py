@@ -1,0 +1,173 @@
+"""The cost of a fresh round, as a formula of the problem and the cluster."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from distsvm.errors import ConfigError
+from distsvm.planning.constants import MEASURED, Constants
+
+NUMBER = 8  # bytes of a float64
+SPARSE = 12  # of a position and a value in a sparse vector
+DRIVER_VECTORS = 4  # of length dim that the 1-slack driver has beside its cuts
+WORKER_VECTORS = 2  # a worker's own sum, and its answer under way
+ECONOMICAL = 0.8
+MOST_WORKERS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What has to be done in a round.
+
+    Parameters
+    ----------
+    examples : int
+    dim : int
+        Length of w.
+    oracle_s : float
+        Seconds of one oracle call on one core.
+    example_bytes : float
+        Memory of one packed example.
+    nonzeros : int, optional
+        Of a worker's summed cut; dim unless given. The smaller of sparse and dense is sent.
+    cuts : int
+        In the driver's working set.
+    """
+
+    examples: float
+    dim: float
+    oracle_s: float
+    example_bytes: float = 1000.0
+    nonzeros: float | None = None
+    cuts: int = 100
+
+    def __post_init__(self) -> None:
+        for name in ("examples", "dim", "oracle_s", "example_bytes", "cuts"):
+            value = getattr(self, name)
+            if not 0 < value < math.inf:
+                raise ConfigError(f"{name}={value}: expected a number > 0")
+        if self.nonzeros is not None and not 0 < self.nonzeros < math.inf:
+            raise ConfigError(f"nonzeros={self.nonzeros}: expected a number > 0")
+
+    @property
+    def w_bytes(self) -> float:
+        return NUMBER * self.dim
+
+    @property
+    def cut_bytes(self) -> float:
+        """Of a summed cut as it is sent and kept."""
+        nonzeros = self.dim if self.nonzeros is None else min(self.nonzeros, self.dim)
+        return min(NUMBER * self.dim, SPARSE * nonzeros)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a fresh round costs with so many workers.
+
+    Parameters
+    ----------
+    seconds : dict
+        By phase: oracle, calls, w (to all nodes), cuts (home to the driver), algebra; and round,
+        their sum: the driver does nothing else while it waits.
+    network : dict
+        Bytes a round: down to all nodes, up to the driver.
+    memory : dict
+        Bytes: driver, worker, and node (its workers and the shared memory that they use).
+    efficiency : float
+        The oracle's share of the round: 1 is a cluster that only works.
+    """
+
+    workers: int
+    nodes: int
+    seconds: dict[str, float]
+    network: dict[str, float]
+    memory: dict[str, float]
+    efficiency: float
+    start_s: float
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def plan(
+    problem: Problem, workers: int, workers_per_node: int = 8, constants: Constants = MEASURED
+) -> Plan:
+    """The cost of a fresh round of 1-slack training on Ray.
+
+    Every worker asks the oracle about its n/K examples, so long as that takes, and then
+
+        round = n·oracle/K + K·call + |w|·(1/put + ⌈log₂ N⌉/network)
+                + K·|cut|·(1/gather + [N > 1]/network) + m·|cut|/algebra
+
+    with K workers on N nodes and m cuts: w travels from node to node as in a tree, and the
+    workers' sums go to the driver one by one.
+    """
+    if workers < 1 or workers_per_node < 1:
+        raise ConfigError(f"workers={workers}: expected at least 1 worker, and 1 on a node")
+    nodes = -(-workers // workers_per_node)
+    hops = math.ceil(math.log2(nodes)) if nodes > 1 else 0
+    w, cut, up = problem.w_bytes, problem.cut_bytes, workers * problem.cut_bytes
+    seconds = {
+        "oracle": problem.examples * problem.oracle_s / workers,
+        "calls": workers * constants.call_s,
+        "w": w * (1 / constants.put_bytes_s + hops / constants.network_bytes_s),
+        "cuts": up * (1 / constants.gather_bytes_s + (nodes > 1) / constants.network_bytes_s),
+        "algebra": problem.cuts * cut / constants.algebra_bytes_s,
+    }
+    seconds["round"] = sum(seconds.values())
+    data = problem.examples * problem.example_bytes / workers
+    worker = constants.worker_bytes + data + WORKER_VECTORS * w
+    on_node = min(workers, workers_per_node)
+    return Plan(
+        workers=workers, nodes=nodes, seconds=seconds,
+        network={"down": (nodes - 1) * w, "up": up if nodes > 1 else 0.0},
+        memory={
+            "driver": constants.driver_bytes + DRIVER_VECTORS * w + (problem.cuts + 2) * cut,
+            "worker": worker,
+            "node": on_node * (worker + cut) + w,
+        },
+        efficiency=seconds["oracle"] / seconds["round"],
+        start_s=on_node * constants.start_s,
+    )  # fmt: skip
+
+
+def fastest(problem: Problem, workers_per_node: int, constants: Constants = MEASURED) -> Plan:
+    """The number of workers with the shortest round."""
+    return min(_candidates(problem, workers_per_node, constants), key=_round_s)
+
+
+def economical(problem: Problem, workers_per_node: int, constants: Constants = MEASURED) -> Plan:
+    """The largest number of workers that still spend four fifths of a round in the oracle.
+
+    One worker, if not even that one does.
+    """
+    found = list(_candidates(problem, workers_per_node, constants))
+    good = [one for one in found if one.efficiency >= ECONOMICAL]
+    return max(good, key=lambda one: one.workers, default=found[0])
+
+
+def overridden(constants: Constants, changes: dict[str, float]) -> Constants:
+    """The constants with some of them replaced by the user's own."""
+    for name, value in changes.items():
+        if not hasattr(constants, name):
+            known = ", ".join(asdict(constants))
+            raise ConfigError(f"constants: there is no {name!r}; there are {known}")
+        if not 0 < value < math.inf:
+            raise ConfigError(f"constants: {name}={value}: expected a number > 0")
+    return replace(constants, **changes)
+
+
+def _candidates(problem: Problem, workers_per_node: int, constants: Constants) -> list[Plan]:
+    """Plans for numbers of workers from 1 to one an example, each about 2 % more than the last."""
+    most = int(min(problem.examples, MOST_WORKERS))
+    numbers, number = [], 1
+    while number <= most:
+        numbers.append(number)
+        number = max(number + 1, round(number * 1.02))
+    return [plan(problem, k, workers_per_node, constants) for k in numbers]
+
+
+def _round_s(one: Plan) -> float:
+    return one.seconds["round"]

@@ -1,0 +1,94 @@
+"""How a run is doing, as metrics of Ray: on the dashboard, and for Prometheus, tagged by run."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+from distsvm.solvers.base import Round
+from distsvm.training.callbacks import Callback, RunStart
+
+log = logging.getLogger(__name__)
+
+GAUGES = {
+    "distsvm_gap": "primal - dual, of the certificate so far",
+    "distsvm_primal": "the best certified primal value",
+    "distsvm_dual": "the best dual value",
+}
+COUNTERS = {
+    "distsvm_oracle_calls": "oracle calls of this session",
+    "distsvm_cache_hits": "examples of this session that were served from caches",
+    "distsvm_worker_restarts": "workers of this session that were lost and built again",
+}
+ROUND_SECONDS = "distsvm_round_seconds"
+BOUNDARIES = [0.001, 0.01, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0, 300.0, 1800.0]
+
+
+class RayMetrics(Callback):
+    """Exports every round; a run never fails for it, and goes on without metrics instead.
+
+    Parameters
+    ----------
+    run : str
+        The value of the tag `run`.
+    """
+
+    def __init__(self, run: str) -> None:
+        self._tags = {"run": run}
+        self._metrics: dict[str, Any] | None = {}
+        self._counts: tuple[int, ...] | None = None
+        self._elapsed_s: float | None = None
+
+    def on_start(self, start: RunStart) -> None:
+        if start.first_round == 1:
+            self._counts = (0,) * len(COUNTERS)
+        self._guarded(self._make)
+
+    def on_round(self, record: Round) -> None:
+        self._guarded(self._export, record)
+
+    def _make(self) -> None:
+        from ray.util.metrics import Counter, Gauge, Histogram
+
+        self._metrics = {
+            **{name: Gauge(name, text, ("run",)) for name, text in GAUGES.items()},
+            **{name: Counter(name, text, ("run",)) for name, text in COUNTERS.items()},
+            ROUND_SECONDS: Histogram(
+                ROUND_SECONDS, "seconds between the ends of rounds", BOUNDARIES, ("run",)
+            ),
+        }
+
+    def _export(self, record: Round) -> None:
+        metrics = self._metrics
+        assert metrics is not None
+        for name, value in zip(GAUGES, (record.gap, record.best_primal, record.dual), strict=True):
+            if math.isfinite(value):
+                metrics[name].set(value, self._tags)
+        counts = (record.n_oracle_calls, record.n_cache_hits, record.n_restarts)
+        before = self._counts or counts  # the first round of a resumed run has earlier ones', too
+        for name, now, last in zip(COUNTERS, counts, before, strict=True):
+            if now > last:
+                metrics[name].inc(now - last, self._tags)
+        self._counts = counts
+        if self._elapsed_s is not None:
+            metrics[ROUND_SECONDS].observe(record.elapsed_s - self._elapsed_s, self._tags)
+        self._elapsed_s = record.elapsed_s
+
+    def _guarded(self, call: Any, *args: Any) -> None:
+        if self._metrics is None:
+            return
+        try:
+            call(*args)
+        except Exception as error:
+            self._metrics = None
+            log.warning("no metrics of this run are exported to Ray: %s", error)
+
+
+def run_name(run_dir: str | None) -> str:
+    """The name of a run for its metrics: its folder's, its job's, or the driver's process."""
+    if run_dir is not None:
+        return Path(run_dir).name
+    return os.environ.get("DISTSVM_JOB") or f"process-{os.getpid()}"

@@ -1,0 +1,188 @@
+"""What has become of a run, told from its folder alone, by anybody."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from distsvm.errors import CheckpointError
+from distsvm.solvers.base import Round
+from distsvm.storage import read_json
+
+LOCK, STATE, STOP = "lock.json", "state.json", "stop"
+LOST_S = 60.0
+TAIL = 1 << 16
+
+FINISHED = ("eps", "rel_gap", "validation", "precision")
+"""Reasons to stop that are ends; after the others a run has more to do."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """The process that holds a run: a token of its own, host, pid, and when the process began.
+
+    `job` is the id of the Ray job that it is the driver of, if it is one.
+    """
+
+    token: str
+    host: str
+    pid: int
+    born: int | None = None
+    job: str | None = None
+
+    @property
+    def where(self) -> str:
+        job = "" if self.job is None else f", job {self.job}"
+        return f"process {self.pid} on {self.host}{job}"
+
+    @property
+    def is_here(self) -> bool:
+        return self.host == socket.gethostname()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process, which must be of this host, is still the same one."""
+        if not _exists(self.pid):
+            return False
+        return self.born is None or born(self.pid) in (None, self.born)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def read(cls, path: Path) -> Holder | None:
+        """The holder that a file names; None where there is no such file or it is damaged."""
+        try:
+            data = read_json(path, CheckpointError)
+            return cls(**{field.name: data[field.name] for field in fields(cls)})
+        except (CheckpointError, KeyError, TypeError):
+            return None
+
+
+@dataclass(frozen=True)
+class RunState:
+    """The state of a run, and how old the last sign of it is.
+
+    Parameters
+    ----------
+    state : str
+        "running"; "finished" (with the wished gap, or as close as could be); "stopped" (by a
+        limit or on request: it can be resumed); "failed" (see `error`); or "lost" (it said
+        "running", but its process is gone, or there was no sign of it for a minute).
+    age_s : float
+        Seconds since the last sign, by this host's clock.
+    holder : Holder or None
+        The process of the last session; None for runs of before there were states.
+    """
+
+    state: str
+    age_s: float
+    holder: Holder | None = None
+    stop_reason: str | None = None
+    error: dict[str, str] | None = None
+
+    @property
+    def gone(self) -> bool:
+        """Whether nobody works on the run any more."""
+        return self.state != "running"
+
+    @property
+    def where(self) -> str:
+        return "nobody knows where" if self.holder is None else self.holder.where
+
+    def as_dict(self) -> dict[str, Any]:
+        holder = {} if self.holder is None else self.holder.as_dict()
+        kept = {name: holder.get(name) for name in ("host", "pid", "job")}
+        return {
+            "state": self.state, "age_s": self.age_s, **kept, "stop_reason": self.stop_reason,
+            "error": self.error,
+        }  # fmt: skip
+
+
+def read_state(folder: Path) -> RunState:
+    """What has become of the run in a folder."""
+    holder = Holder.read(folder / LOCK)
+    try:
+        data = read_json(folder / STATE, CheckpointError)
+        seen, state = float(data["seen"]), str(data["state"])
+    except (CheckpointError, KeyError, TypeError, ValueError):
+        return _without_state(folder, holder)
+    age_s = max(0.0, time.time() - seen)
+    known = Holder.read(folder / STATE)
+    if holder is not None and holder != known:  # a new holder that has not yet said anything
+        age_s, state, known = _age(folder / LOCK), "running", holder
+    if state == "running" and (holder is None or _is_lost(holder, age_s)):
+        state = "lost"
+    return RunState(state, age_s, known, data.get("stop_reason"), data.get("error"))
+
+
+def last_round(folder: Path) -> Round | None:
+    """The last whole line of the history, found without reading the rest of it."""
+    try:
+        with open(folder / "history.jsonl", "rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - TAIL))
+            lines = file.read().splitlines()
+    except FileNotFoundError:
+        return None
+    for line in reversed(lines[-2:]):  # the last may be half written
+        try:
+            return Round.from_dict(json.loads(line))
+        except (ValueError, TypeError, KeyError):
+            continue
+    return None
+
+
+def ask_to_stop(folder: Path) -> None:
+    """Have the run end after its current round, with a checkpoint."""
+    (folder / STOP).touch()
+
+
+def born(pid: int) -> int | None:
+    """When a process began, in the system's own unit; None where that cannot be known."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        return int(text.rpartition(")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _without_state(folder: Path, holder: Holder | None) -> RunState:
+    """Of a run whose state was never written, or is damaged: its result tells the end."""
+    if holder is not None:
+        age_s = _age(folder / LOCK)
+        return RunState("lost" if _is_lost(holder, age_s) else "running", age_s, holder)
+    names = ("result.json", "history.jsonl", "run.json")
+    age_s = min((_age(folder / name) for name in names), default=0.0)
+    try:
+        reason = str(read_json(folder / "result.json", CheckpointError)["stop_reason"])
+    except (CheckpointError, KeyError, TypeError):
+        return RunState("lost", age_s)
+    return RunState("finished" if reason in FINISHED else "stopped", age_s, None, reason)
+
+
+def _is_lost(holder: Holder, age_s: float) -> bool:
+    # A process of this host that is suspended may wake up and go on: it is not lost.
+    return not holder.is_alive if holder.is_here else age_s > LOST_S
+
+
+def _age(path: Path) -> float:
+    try:
+        return max(0.0, time.time() - path.stat().st_mtime)
+    except OSError:
+        return float("inf")
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,151 @@
+"""One process's hold on a run's folder: taken before anything is written there, seen by others."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from distsvm.errors import CheckpointError, DistSVMError
+from distsvm.storage import read_json, write_json
+from distsvm.training.run_state import LOCK, STATE, STOP, Holder, born, read_state
+
+log = logging.getLogger(__name__)
+
+BEAT_S = 5.0
+
+
+class Session:
+    """Holds a run's folder from `take` to `end`, and says so every few seconds.
+
+    `lock.json` keeps others out. Its holder is believed gone when its process is, or, on another
+    host, when `state.json` has not been renewed for a minute. A holder that was believed gone and
+    comes back finds another's lock, and must write nothing more: `check` raises then.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.held = self.stop_asked = False
+        self._taken_over: str | None = None
+        self._me = Holder(
+            uuid.uuid4().hex, socket.gethostname(), os.getpid(), born(os.getpid()),
+            os.environ.get("DISTSVM_JOB"),
+        )  # fmt: skip
+        self._facts: dict[str, Any] = {}
+        self._earlier: Any = None
+        self._writing = threading.Lock()
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def take(self) -> None:
+        """Hold the folder, or raise a CheckpointError that says who does."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        while not self._locked():
+            state = read_state(self.folder)
+            if state.holder is not None and not state.gone:
+                raise CheckpointError(
+                    f"{self.folder} is held by a run that goes on: {state.where}, last sign of it "
+                    f"{state.age_s:.0f} s ago. Stop it first (distsvm stop {self.folder}); a "
+                    "process that is gone from another host is given up after a minute"
+                )
+            self._break(state.holder)
+        self.held = True
+        with suppress(FileNotFoundError):
+            self._earlier = read_json(self.folder / STATE, FileNotFoundError)
+        (self.folder / STOP).unlink(missing_ok=True)
+        self._facts = {"state": "running", "began": time.time()}
+        self._write()
+        self._thread = threading.Thread(target=self._beat, name="distsvm-session", daemon=True)
+        self._thread.start()
+
+    def begin(self) -> None:
+        """From here on an error is the run's own; before, what the folder said stays true."""
+        self._earlier = None
+
+    def note(self, **facts: Any) -> None:
+        """Have the next sign of life tell these, too."""
+        self._facts |= facts
+
+    def check(self) -> None:
+        """Raise a CheckpointError if another process has taken the run over."""
+        if self._taken_over is not None:
+            raise CheckpointError(
+                f"{self.folder} was taken over by another process ({self._taken_over}), as this "
+                "one had given no sign of life; nothing more is written"
+            )
+
+    def fail(self, error: BaseException) -> None:
+        """Note why the run ended without a result."""
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            self.note(state="stopped", stop_reason="aborted")
+        else:
+            text = str(error) if isinstance(error, DistSVMError) else repr(error)
+            self.note(state="failed", error={"kind": type(error).__name__, "message": text})
+
+    def end(self) -> None:
+        """Write the last state and let the folder go; calling it twice does no harm."""
+        if not self.held:
+            return
+        self.held = False
+        self._over.set()
+        assert self._thread is not None
+        self._thread.join()
+        if self._taken_over is not None:
+            return
+        if self._earlier is not None and self._facts["state"] == "failed":
+            write_json(self.folder / STATE, self._earlier)
+        else:
+            self._write()
+        (self.folder / STOP).unlink(missing_ok=True)
+        (self.folder / LOCK).unlink(missing_ok=True)
+
+    def _locked(self) -> bool:
+        """Whether the lock could be made; only one process can."""
+        aside = self.folder / f".{LOCK}-{self._me.token}.part"
+        write_json(aside, self._me.as_dict())
+        try:
+            os.link(aside, self.folder / LOCK)  # whole from the start, unlike a file opened "x"
+        except FileExistsError:
+            return False
+        finally:
+            aside.unlink()
+        return True
+
+    def _break(self, holder: Holder | None) -> None:
+        """Take away the lock of a holder that is gone; another's stays."""
+        aside = self.folder / f".{LOCK}-{self._me.token}.old"
+        try:
+            os.rename(self.folder / LOCK, aside)
+        except FileNotFoundError:
+            return
+        found = Holder.read(aside)
+        if found is not None and found != holder:  # somebody was quicker, and holds it now
+            with suppress(FileExistsError):
+                os.link(aside, self.folder / LOCK)
+        aside.unlink()
+
+    def _beat(self) -> None:
+        warned = False
+        while not self._over.wait(BEAT_S):
+            try:
+                found = Holder.read(self.folder / LOCK)
+                if found != self._me:
+                    self._taken_over = "nobody knows who" if found is None else found.where
+                    return
+                self.stop_asked = (self.folder / STOP).exists()
+                self._write()
+            except OSError as error:
+                if not warned:
+                    log.warning("%s: no sign of life can be written: %s", self.folder, error)
+                warned = True
+
+    def _write(self) -> None:
+        with self._writing:
+            state = {"kind": "distsvm state", "format": 1, **self._me.as_dict(), **self._facts}
+            write_json(self.folder / STATE, state | {"seen": time.time()})

@@ -1,0 +1,102 @@
+"""A task that a user has written runs from the command line, and its code only when named."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from distsvm.cli import main
+
+CODE = """
+from __future__ import annotations
+from dataclasses import dataclass
+import zlib
+import numpy as np
+import distsvm
+from distsvm.data.trees import Tree
+
+
+@dataclass(frozen=True)
+class RootLabel(distsvm.Task):
+    dim: int = 64
+
+    def joint_features(self, x, y):
+        found = np.zeros(self.dim)
+        for word, _ in x:
+            found[place(self.dim, word, y.label)] += 1
+        return found
+
+    def loss(self, y, y_hat):
+        return float(y.label != y_hat.label)
+
+    def decode(self, w, x):
+        return max(flat(x), key=lambda tree: w @ self.joint_features(x, tree))
+
+    def separate(self, w, x, y, rescaling):
+        def value(tree):
+            return self.loss(y, tree) + w @ self.joint_features(x, tree)
+        return max(flat(x), key=value)
+
+    def encode_output(self, y):
+        return str(y)
+
+    def decode_output(self, text):
+        return Tree.parse(text)
+
+
+def flat(x):
+    leaves = tuple(Tree(tag, word=word) for word, tag in x)
+    return [Tree(label, leaves) for label in "AB"]
+
+
+def place(dim, word, label):
+    return zlib.crc32(f"{word} {label}".encode()) % dim
+"""
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A folder with the task's code and some trees, which is the current one."""
+    rng = np.random.default_rng(0)
+    words = [rng.integers(0, 9, 3) for _ in range(30)]
+    lines = [f"({'AB'[w.sum() % 2]} {' '.join(f'(t {i})' for i in w)})" for w in words]
+    (tmp_path / "data.mrg").write_text("\n".join(lines) + "\n")
+    (tmp_path / "mine.py").write_text(CODE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+TRAIN = ["train", "--task", "mine.py:RootLabel", "--data", "data.mrg",
+         "--run-dir", "r", "--C", "10", "--eps", "0.01"]  # fmt: skip
+
+
+def test_it_is_trained_in_other_processes_and_resumed(home, capsys):
+    words = [*TRAIN, "--task-options", "dim=32", "--executor", "processes", "--workers", "2"]
+    assert main([*words, "--max-rounds", "2", "-q"]) == 7
+    assert "mine" not in sys.modules
+    run = json.loads((home / "r" / "run.json").read_text())
+    assert (run["task"]["task"], run["task"]["fields"]["dim"]) == ("mine.RootLabel", 32)
+    go_on = ["resume", "r", "--max-rounds", "none", "-q"]
+    assert main(go_on) == 6  # code is never taken from what a folder says
+    assert main([*go_on, "--task", "mine.py:RootLabel"]) == 0
+    assert json.loads((home / "r" / "result.json").read_text())["stop_reason"] == "eps"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--task", "none.py:X"], "there is no file none.py"),
+        (["--task", "mine.py:TAGS"], "mine.py has no class TAGS that is a distsvm.Task"),
+        (["--task", "broken.py:X"], "ZeroDivisionError: division by zero"),
+        (["--task-options", "depth=3"], "depth: RootLabel has no such field; it has dim"),
+        (["--loss", "hamming"], "--loss is not for --task mine.py:RootLabel"),
+        (["--order", "2"], "--order is for sequences"),
+        (["--task", "multiclas"], "expected one of binary, multiclass, parse, sequence, or FILE"),
+        (["--task", "sequence", "--task-options", "a=1"], "--task-options is for tasks of your"),
+    ],
+)
+def test_what_is_wrong_with_it_is_said(home, capsys, words, message):
+    (home / "broken.py").write_text("1 / 0")
+    assert main([*TRAIN, *words]) == 2
+    assert message in capsys.readouterr().err

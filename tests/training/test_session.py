@@ -1,0 +1,226 @@
+"""A run's folder has one writer, and tells everybody what has become of the run."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from test_runs import StopAfter, go
+
+from distsvm import Callback
+from distsvm.errors import CheckpointError, ConfigError, TaskError
+from distsvm.training import session as sessions
+from distsvm.training.run_folder import RunFolder
+from distsvm.training.run_state import LOCK, STATE, ask_to_stop, last_round, read_state
+from distsvm.training.session import Session
+
+
+def altered(path, **changes):
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def dead_pid():
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    return process.pid
+
+
+@pytest.fixture
+def held(tmp_path):
+    """A folder that a session of this process holds."""
+    session = Session(tmp_path / "run")
+    session.take()
+    yield session
+    session.end()
+
+
+class Raises(Callback):
+    def __init__(self, error):
+        self.error = error
+
+    def on_round(self, record):
+        raise self.error
+
+
+# --- what is told --------------------------------------------------------------------------
+
+
+def test_a_run_says_how_it_ended(tmp_path):
+    assert go(tmp_path / "a").stop_reason == "eps"
+    state = read_state(tmp_path / "a")
+    assert (state.state, state.stop_reason, state.error) == ("finished", "eps", None)
+    go(tmp_path / "b", max_rounds=2)
+    assert (read_state(tmp_path / "b").state, last_round(tmp_path / "b").number) == ("stopped", 2)
+    assert not (tmp_path / "b" / LOCK).exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (KeyboardInterrupt(), ("stopped", "aborted", None)),
+        (
+            TaskError("example 3: no"),
+            ("failed", None, {"kind": "TaskError", "message": "example 3: no"}),
+        ),
+        (ZeroDivisionError("x"), ("failed", None, {"kind": "ZeroDivisionError",
+                                                   "message": "ZeroDivisionError('x')"})),
+    ],
+)  # fmt: skip
+def test_a_run_that_broke_off_says_why(tmp_path, error, expected):
+    with pytest.raises(type(error)):
+        go(tmp_path / "run", callbacks=[Raises(error)])
+    state = read_state(tmp_path / "run")
+    assert (state.state, state.stop_reason, state.error) == expected
+    assert go(tmp_path / "run", resume=True).stop_reason == "eps"
+    assert read_state(tmp_path / "run").state == "finished"
+
+
+def test_a_refused_continuation_leaves_the_state_as_it_was(tmp_path):
+    go(tmp_path / "run")
+    before = (tmp_path / "run" / STATE).read_text()
+    with pytest.raises(CheckpointError, match="C=20"):
+        go(tmp_path / "run", resume=True, C=3.0)
+    assert (tmp_path / "run" / STATE).read_text() == before
+
+
+def test_a_folder_of_before_there_were_states_is_told_by_its_result(tmp_path):
+    go(tmp_path / "run", max_rounds=2)
+    (tmp_path / "run" / STATE).unlink()
+    assert read_state(tmp_path / "run").state == "stopped"
+    (tmp_path / "run" / "result.json").unlink()
+    assert read_state(tmp_path / "run").state == "lost"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"state": 3, "seen": "x"}'])
+def test_a_damaged_state_is_not_believed(tmp_path, text):
+    go(tmp_path / "run", max_rounds=2)
+    (tmp_path / "run" / STATE).write_text(text)
+    assert read_state(tmp_path / "run").state == "stopped"
+
+
+def test_the_last_whole_round_is_found_behind_half_a_line(tmp_path):
+    assert last_round(tmp_path) is None
+    go(tmp_path / "run", max_rounds=3)
+    path = tmp_path / "run" / "history.jsonl"
+    with open(path, "a") as file:
+        file.write('{"number": 4, "ki')
+    assert last_round(tmp_path / "run").number == 3
+    path.write_text("half")
+    assert last_round(tmp_path / "run") is None
+
+
+def test_an_object_store_is_refused_for_a_run(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match="run_dir='s3://b/r': a run's folder is on a file system"):
+        go("s3://b/r")
+    assert not list(tmp_path.iterdir())
+
+
+# --- one writer ----------------------------------------------------------------------------
+
+
+def test_a_run_that_goes_on_cannot_be_resumed_a_second_time(tmp_path):
+    class ResumesAgain(Callback):
+        def on_round(self, record):
+            with pytest.raises(CheckpointError, match=r"held by a run that goes on: process \d+"):
+                go(tmp_path / "run", resume=True)
+            assert read_state(tmp_path / "run").state == "running"
+            return True
+
+    assert go(tmp_path / "run", callbacks=[ResumesAgain()]).stop_reason == "interrupted"
+    assert go(tmp_path / "run", resume=True).stop_reason == "eps"
+
+
+@pytest.mark.parametrize("left", [None, "dead"])
+def test_of_many_that_want_a_folder_one_gets_it(tmp_path, left):
+    if left == "dead":
+        first = Session(tmp_path / "run")
+        first.take()
+        first.end()
+        (tmp_path / "run" / LOCK).write_text((tmp_path / "run" / STATE).read_text())
+        altered(tmp_path / "run" / LOCK, pid=dead_pid())
+    start, won, refused = threading.Barrier(8), [], []
+
+    def want():
+        session = Session(tmp_path / "run")
+        start.wait()
+        try:
+            session.take()
+            won.append(session)
+        except CheckpointError:
+            refused.append(session)
+
+    threads = [threading.Thread(target=want) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(won), len(refused)) == (1, 7)
+    won[0].end()
+    assert {p.name for p in (tmp_path / "run").iterdir()} == {STATE}
+
+
+def test_a_dead_process_of_this_host_is_lost_at_once(held):
+    for name in (LOCK, STATE):
+        altered(held.folder / name, pid=dead_pid(), born=None)
+    assert read_state(held.folder).state == "lost"
+    other = Session(held.folder)
+    other.take()
+    other.end()
+
+
+def test_another_process_with_the_number_of_the_dead_one_is_not_taken_for_it(held):
+    for name in (LOCK, STATE):
+        altered(held.folder / name, born=1)
+    assert read_state(held.folder).state == "lost"
+
+
+def test_a_process_of_another_host_is_lost_when_there_was_no_sign_of_it_for_a_minute(held):
+    for name in (LOCK, STATE):
+        altered(held.folder / name, host="elsewhere")
+    assert read_state(held.folder).state == "running"
+    with pytest.raises(CheckpointError, match=r"on elsewhere, last sign of it \d+ s ago"):
+        Session(held.folder).take()
+    altered(held.folder / STATE, seen=time.time() - 61)
+    assert read_state(held.folder).state == "lost"
+    other = Session(held.folder)
+    other.take()
+    other.end()
+
+
+def test_who_was_believed_gone_writes_nothing_more(monkeypatch, tmp_path):
+    monkeypatch.setattr(sessions, "BEAT_S", 0.001)
+    folder = RunFolder(tmp_path / "run")
+    folder.hold()
+    altered(folder.path / LOCK, token="another", host="elsewhere")
+    folder._session._thread.join(60)
+    with pytest.raises(CheckpointError, match=r"taken over by another process .* on elsewhere"):
+        folder._session.check()
+    before = (folder.path / STATE).read_text()
+    folder.close()
+    assert (folder.path / STATE).read_text() == before
+    assert (folder.path / LOCK).exists()
+
+
+def test_a_damaged_lock_keeps_nobody_out(tmp_path):
+    (tmp_path / LOCK).write_text("{")
+    session = Session(tmp_path)
+    session.take()
+    session.end()
+
+
+def test_a_request_to_stop_ends_the_run_after_its_round(monkeypatch, tmp_path):
+    monkeypatch.setattr(sessions, "BEAT_S", 0.001)
+
+    class Asks(Callback):
+        def on_round(self, record):
+            ask_to_stop(tmp_path / "run")
+
+    result = go(tmp_path / "run", callbacks=[Asks()], eps=0.0, C=1e6, stabilise=1.0)
+    assert result.stop_reason == "interrupted"
+    monkeypatch.undo()
+    again = go(tmp_path / "run", resume=True, callbacks=[StopAfter(result.n_rounds + 2)],
+               eps=0.0, C=1e6, stabilise=1.0)  # fmt: skip
+    assert again.n_rounds == result.n_rounds + 2  # the old request is forgotten
