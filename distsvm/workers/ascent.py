@@ -18,6 +18,9 @@ MEGABYTE = 2**20
 # Examples that are asked about before the steps that their answers call for. Fewer would find
 # better planes, and cost more Python.
 PIECE = 32
+# What a round takes beside calls and visits, in the unit of Oracle.call_work: without it small
+# blocks would go round and round over planes that bring next to nothing.
+ROUND_WORK = 1e5
 # A pass visits only examples whose gap was above this part of the mean.
 WORTH = 0.1
 
@@ -72,7 +75,7 @@ class BlockAscent:
         elif todo.ask == "some" and not self.stock.asks:
             n_calls, total = self._ask_some(climber, todo)
             n_visits = n_calls
-        work = n_calls * self.oracle.call_work()
+        work = ROUND_WORK + n_calls * self.oracle.call_work()
         for number, rows in enumerate(self._passes(todo)):
             found = self.stock.visit(climber, rows, todo.tol)
             total, n_visits = total.plus(found), n_visits + rows.size
