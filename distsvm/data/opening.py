@@ -7,17 +7,19 @@ import os
 import reprlib
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 from scipy import sparse
 
 from distsvm.data.dataset import Dataset, PairData, TableData, Unlabelled
-from distsvm.data.files import TREE_ENDINGS, find_files
+from distsvm.data.files import PACKED, TREE_ENDINGS, find_files, packing, unpacked_name
 from distsvm.errors import ConfigError, DataError
 
 # The last four are the names of LIBSVM's collection.
 SVMLIGHT = {"", ".svm", ".svmlight", ".libsvm", ".txt", ".dat", ".t", ".tr", ".val", ".scale"}
 PARQUET = {".parquet", ".pq", ".arrow", ".feather"}
+JSONL = {".jsonl", ".ndjson"}
 SENTENCES = {".conll": "conll", ".conllu": "conllu", ".svmhmm": "svmhmm"}
 FORMATS = {
     "svmlight": "svmlight",
@@ -28,6 +30,7 @@ FORMATS = {
     "conllu": "conllu",
     "svmhmm": "svmhmm",
     "treebank": "treebank",
+    "jsonl": "jsonl",
 }
 
 ACCEPTED = (
@@ -59,10 +62,10 @@ def open_data(
         False where inputs are never rows of features: an array is then a sequence of inputs.
     format : str, optional
         What the files are, where their names do not say it: "svmlight", "libsvm", "parquet",
-        "arrow", "conll", "conllu", "svmhmm" or "treebank".
+        "arrow", "conll", "conllu", "svmhmm", "treebank" or "jsonl".
     **options
         For files, what their reader takes: see SvmlightData, ParquetData, ConllData, ConlluData,
-        SvmHmmData and TreebankData.
+        SvmHmmData, TreebankData and JsonlData.
 
     Notes
     -----
@@ -73,7 +76,9 @@ def open_data(
        in .parquet, .pq, .arrow, .feather are Parquet or Arrow; those in .svm, .svmlight, .libsvm,
        .txt, .dat, .t, .tr, .val, .scale or without an ending are svmlight; those in .conll,
        .conllu, .svmhmm are sentences of that format; those in .mrg, .tree, .trees, .brackets,
-       .ptb are trees in brackets. All text may be packed (.gz).
+       .ptb are trees in brackets; those in .jsonl, .ndjson are JSON objects, one a line. All text
+       may be packed (.gz, .bz2, .xz). Files elsewhere are named by URIs, such as
+       s3://bucket/folder/*.svm; see distsvm.data.remote.
     3. A NumPy array, SciPy sparse matrix or data frame of two dimensions is a table of features,
        one example a row, and outputs are its labels. So is a tuple (X, y) whose first item is one.
     4. A list, a tuple or an array of objects with outputs holds inputs of any kind, one each.
@@ -87,7 +92,7 @@ def open_data(
         return source
     if names_files(source, outputs):
         _refuse_extra("files, whose examples hold their outputs,", outputs=outputs)
-        return _open_files(source, weight, format, options)
+        return _open_files(source, weight, format, tables, options)
     _refuse_extra("data in memory", format=format, **options)
     if outputs is None and isinstance(source, tuple) and len(source) == 2 and _is_table(source[0]):
         source, outputs = source
@@ -105,7 +110,7 @@ def open_data(
 def open_inputs(source: Any, *, tables: bool = True, **options: Any) -> Dataset:
     """As open_data, for prediction: a list holds inputs, and labels in files are not looked at."""
     if hasattr(source, "specs") or names_files(source):
-        dataset: Any = open_data(source, **options)
+        dataset: Any = open_data(source, tables=tables, **options)
         return dataset.unlabelled() if hasattr(dataset, "unlabelled") else Unlabelled(dataset)
     _refuse_extra("data in memory", **options)
     if tables and _is_table(source):
@@ -134,7 +139,9 @@ def names_files(source: Any, outputs: Any = None) -> bool:
     return is_path(source) or (several and all(map(is_path, source)))
 
 
-def _open_files(source: Any, weight: Any, format: str | None, options: dict[str, Any]) -> Dataset:
+def _open_files(
+    source: Any, weight: Any, format: str | None, tables: bool, options: dict[str, Any]
+) -> Dataset:
     kind = kind_of_files(source, format)
     assert kind is not None
     reader = _reader(kind)
@@ -144,6 +151,8 @@ def _open_files(source: Any, weight: Any, format: str | None, options: dict[str,
         options = {**options, "weight": weight}
     else:
         _refuse_extra(f"{kind} files", weight=weight)
+    if kind == "jsonl":
+        options = {**options, "tables": tables}
     known = [name for name in inspect.signature(reader).parameters if name != "paths"]
     unknown = [name for name in options if name not in known]
     if unknown:
@@ -164,6 +173,8 @@ def _reader(kind: str) -> Any:
         from distsvm.data.readers.svmhmm import SvmHmmData as reader
     elif kind == "treebank":
         from distsvm.data.readers.treebank import TreebankData as reader
+    elif kind == "jsonl":
+        from distsvm.data.readers.jsonl import JsonlData as reader
     else:
         from distsvm.data.readers.svmlight import SvmlightData as reader
     return reader
@@ -172,22 +183,23 @@ def _reader(kind: str) -> Any:
 def _format_of(files: Sequence[str]) -> str:
     formats = {}
     for file in files:
-        stem, ending = os.path.splitext(file.lower())
-        packed = ending == ".gz"
-        ending = os.path.splitext(stem)[1] if packed else ending
-        if ending in PARQUET and not packed:
+        ending = os.path.splitext(urlsplit(unpacked_name(file)).path)[1]
+        if ending in PARQUET and not packing(file):
             formats["parquet"] = file
         elif ending in SVMLIGHT:
             formats["svmlight"] = file
         elif ending in SENTENCES:
             formats[SENTENCES[ending]] = file
+        elif ending in JSONL:
+            formats["jsonl"] = file
         elif ending in TREE_ENDINGS:
             formats["treebank"] = file
         else:
             raise DataError(
                 f"{file}: the name does not say what the file is; endings are known of svmlight "
-                f"({' '.join(sorted(SVMLIGHT - {''}))}), sentences ({' '.join(SENTENCES)}) and "
-                f"trees ({' '.join(TREE_ENDINGS)}), all also with .gz, and Parquet "
+                f"({' '.join(sorted(SVMLIGHT - {''}))}), sentences ({' '.join(SENTENCES)}), "
+                f"JSON lines ({' '.join(sorted(JSONL))}) and trees ({' '.join(TREE_ENDINGS)}), "
+                f"all also with {', '.join(PACKED)}, and Parquet "
                 f"({' '.join(sorted(PARQUET))}); otherwise give format= and one of "
                 f"{', '.join(FORMATS)}"
             )

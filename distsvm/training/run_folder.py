@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any, TextIO
 
+from distsvm.data.files import whole_path
 from distsvm.errors import CheckpointError, ConfigError
 from distsvm.solvers.base import Round
 from distsvm.storage import read_manifest, write_json
@@ -136,5 +137,5 @@ def described_paths(data: Any) -> list[str] | None:
         and paths
         and all(isinstance(p, (str, os.PathLike)) for p in paths)
     ):
-        return [os.path.abspath(os.path.expanduser(os.fspath(p))) for p in paths]
+        return [whole_path(p) for p in paths]
     return None

@@ -59,7 +59,7 @@ class ConllData(ColumnData):
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Files whose name ends in .gz are unpacked; each of them lies whole in one shard.
+        Packed files (.gz, .bz2, .xz) are unpacked; each of them lies whole in one shard.
     tag : int or None, default -1
         The column of the tag: from 0, or from the end if it is negative. None: tags are not read.
     word : int, default 0

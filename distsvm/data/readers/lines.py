@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice, pairwise
@@ -11,7 +10,7 @@ from typing import BinaryIO, TypeAlias
 
 import numpy as np
 
-from distsvm.data.files import is_gzip, opened
+from distsvm.data.files import file_bytes, opened, packing
 from distsvm.data.partition import MAX_SHARDS, partition
 from distsvm.errors import ConfigError, DataError
 
@@ -20,7 +19,8 @@ logger = logging.getLogger(__name__)
 MIN_BYTES = 1 << 16  # of a shard, unless the number of shards is given
 BLOCK_BYTES = 1 << 20  # of text at a time
 UNITS_PER_SHARD = 8  # places in a shard's length where a cut may fall
-GZIP_RATIO = 4  # text usually packs to about a quarter
+PACKED_RATIO = 4  # text usually packs to about a quarter
+CUT_READ_AHEAD = 1 << 16  # little is read around a cut
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def described(parts: Sequence[Part]) -> str:
 
 def text_bytes(paths: Sequence[str]) -> int:
     """The bytes of text in all these files; a guess where they are packed."""
-    return sum(os.path.getsize(path) * (GZIP_RATIO if is_gzip(path) else 1) for path in paths)
+    return sum(file_bytes(path) * (PACKED_RATIO if packing(path) else 1) for path in paths)
 
 
 def blocks(part: Part) -> Iterator[tuple[int, bytes]]:
@@ -114,16 +114,16 @@ def _units(paths: Sequence[str], spacing: int, starts: Starts, what: str) -> lis
     """Parts of at least `spacing` bytes, where they are not the last; a packed file is one."""
     units: list[Part] = []
     for path in paths:
-        with opened(path) as file:
+        with opened(path, CUT_READ_AHEAD) as file:
             found = starts(file, spacing)
-            places = list(islice(found, 1) if is_gzip(path) else found)
+            places = list(islice(found, 1) if packing(path) else found)
         if not places:
             raise DataError(f"{path}: the file has no {what}")
-        if is_gzip(path):
+        if packing(path):
             units.append(Part(path, 0, None))
         else:
             # From the first byte on, so that what is wrong before the first example is seen.
-            edges = pairwise([0, *places[1:], os.path.getsize(path)])
+            edges = pairwise([0, *places[1:], file_bytes(path)])
             units += [Part(path, start, stop) for start, stop in edges]
     return units
 

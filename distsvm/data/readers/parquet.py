@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
@@ -14,7 +13,7 @@ import numpy as np
 
 from distsvm.data.dataset import Dataset, Unlabelled
 from distsvm.data.features import DenseRows, SparseRows
-from distsvm.data.files import Paths, find_files
+from distsvm.data.files import Paths, file_bytes, find_files
 from distsvm.data.partition import default_n_shards, partition
 from distsvm.data.readers.columns import Column
 from distsvm.data.readers.growing import GrowingRows
@@ -72,7 +71,7 @@ class ParquetData:
 
     @property
     def n_bytes(self) -> int:
-        return sum(os.path.getsize(path) for path in self.paths)
+        return sum(file_bytes(path) for path in self.paths)
 
     def unlabelled(self) -> Dataset:
         """The same data without its labels, whether or not there is such a column."""

@@ -33,7 +33,7 @@ class SvmHmmData:
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Files whose name ends in .gz are unpacked; each of them lies whole in one shard.
+        Packed files (.gz, .bz2, .xz) are unpacked; each of them lies whole in one shard.
     labelled : bool
         False reads lines for prediction: tags may be missing and are ignored.
 

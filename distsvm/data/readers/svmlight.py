@@ -34,7 +34,7 @@ class SvmlightData:
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Files whose name ends in .gz are unpacked; each of them lies whole in one shard.
+        Packed files (.gz, .bz2, .xz) are unpacked; each of them lies whole in one shard.
     dtype : float64 or float32
         The type of the features; numbers are rounded correctly.
     labelled : bool

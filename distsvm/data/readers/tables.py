@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from distsvm.data.files import opened
+from distsvm.data.remote import is_uri
 from distsvm.errors import ConfigError, DataError
 
 
@@ -43,10 +44,21 @@ def opened_table(path: str) -> Iterator[Table]:
         )
     try:
         # Not mapped into memory: a file that shrinks meanwhile would kill the process.
-        with arrow.OSFile(path) as source:
+        with _source(path) as source:
             yield _ParquetTable(source) if magic[:4] == b"PAR1" else _ArrowTable(source)
     except (arrow.ArrowInvalid, arrow.ArrowNotImplementedError, OSError) as error:
         raise DataError(f"{path}: cannot be read ({error})") from error
+
+
+@contextmanager
+def _source(path: str) -> Iterator[Any]:
+    arrow = pyarrow()
+    if is_uri(path):
+        with opened(path) as file:
+            yield arrow.PythonFile(file, "r")
+    else:
+        with arrow.OSFile(path) as file:
+            yield file
 
 
 class _ParquetTable:

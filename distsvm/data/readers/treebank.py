@@ -11,7 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from distsvm.data.files import TREE_ENDINGS, Paths, find_files, is_gzip, line_number, opened
+from distsvm.data.files import (
+    TREE_ENDINGS,
+    Paths,
+    file_bytes,
+    find_files,
+    is_folder,
+    line_number,
+    opened,
+    packing,
+    unpacked_name,
+)
 from distsvm.data.partition import MAX_SHARDS, partition
 from distsvm.data.readers.lines import UNITS_PER_SHARD, Part, blocks, text_bytes
 from distsvm.data.shard import Shard
@@ -31,7 +41,7 @@ class TreebankData:
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Of a folder the files .mrg, .tree, .trees, .brackets, .ptb, also with .gz; packed files
+        Of a folder the files .mrg, .tree, .trees, .brackets, .ptb, also packed; packed files
         are never cut.
     strip_empty : bool, default True
         Take out empty elements (leaves with the tag -NONE-), and phrases that have nothing else.
@@ -140,8 +150,8 @@ def _tree_files(paths: Paths) -> list[str]:
     files: list[str] = []
     for path in given or find_files(given):
         found = find_files(path)
-        if os.path.isdir(os.path.expanduser(os.fspath(path))):
-            found = [f for f in found if f.lower().removesuffix(".gz").endswith(TREE_ENDINGS)]
+        if is_folder(path):
+            found = [f for f in found if unpacked_name(f).endswith(TREE_ENDINGS)]
             if not found:
                 endings = ", ".join(TREE_ENDINGS)
                 raise DataError(f"{os.fspath(path)}: the folder has no {endings} files")
@@ -153,10 +163,10 @@ def _units(paths: Sequence[str], spacing: int) -> list[Part]:
     """Parts of at least `spacing` bytes, where they are not the last of a file."""
     units: list[Part] = []
     for path in paths:
-        if is_gzip(path):
+        if packing(path):
             units.append(Part(path, 0, None))
             continue
-        size = os.path.getsize(path)
+        size = file_bytes(path)
         starts = [0] if size <= spacing else _tree_starts(path, spacing)
         units += [Part(path, start, stop) for start, stop in pairwise([*starts, size])]
     return units
