@@ -51,7 +51,7 @@ ALLOWED = {
 # A heavy package is imported only where it is at home.
 HOMES = {
     "numba": ("kernels/",),
-    "ray": ("executors/ray.py",),
+    "ray": ("executors/ray.py", "data/ray_dataset.py"),
     "cvxpy": ("qp/cvxpy.py",),
     "sklearn": ("estimators/", "cli/demo.py"),
     "pyarrow": ("data/",),

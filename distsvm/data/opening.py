@@ -71,7 +71,8 @@ def open_data(
     -----
     The first rule that fits decides; nothing is guessed from values:
 
-    1. An object with a method `specs` is a data set already, and is returned.
+    1. An object with a method `specs` is a data set already, and is returned. A ray.data.Dataset is
+       read as Parquet files are; see RayData.
     2. A str or path, or (without outputs) a list or tuple of nothing else, names files. Names
        in .parquet, .pq, .arrow, .feather are Parquet or Arrow; those in .svm, .svmlight, .libsvm,
        .txt, .dat, .t, .tr, .val, .scale or without an ending are svmlight; those in .conll,
@@ -90,9 +91,15 @@ def open_data(
     if hasattr(source, "specs"):
         _refuse_extra("a data set", outputs=outputs, weight=weight, format=format, **options)
         return source
+    if is_ray_dataset(source):
+        _refuse_extra("a Ray Dataset, whose rows hold their outputs,", outputs=outputs)
+        _refuse_extra("a Ray Dataset", format=format)
+        return _opened("ray", source, weight, tables, options)
     if names_files(source, outputs):
         _refuse_extra("files, whose examples hold their outputs,", outputs=outputs)
-        return _open_files(source, weight, format, tables, options)
+        kind = kind_of_files(source, format)
+        assert kind is not None
+        return _opened(kind, source, weight, tables, options)
     _refuse_extra("data in memory", format=format, **options)
     if outputs is None and isinstance(source, tuple) and len(source) == 2 and _is_table(source[0]):
         source, outputs = source
@@ -109,7 +116,7 @@ def open_data(
 
 def open_inputs(source: Any, *, tables: bool = True, **options: Any) -> Dataset:
     """As open_data, for prediction: a list holds inputs, and labels in files are not looked at."""
-    if hasattr(source, "specs") or names_files(source):
+    if hasattr(source, "specs") or is_ray_dataset(source) or names_files(source):
         dataset: Any = open_data(source, tables=tables, **options)
         return dataset.unlabelled() if hasattr(dataset, "unlabelled") else Unlabelled(dataset)
     _refuse_extra("data in memory", **options)
@@ -139,13 +146,17 @@ def names_files(source: Any, outputs: Any = None) -> bool:
     return is_path(source) or (several and all(map(is_path, source)))
 
 
-def _open_files(
-    source: Any, weight: Any, format: str | None, tables: bool, options: dict[str, Any]
-) -> Dataset:
-    kind = kind_of_files(source, format)
-    assert kind is not None
+def is_ray_dataset(source: Any) -> bool:
+    """Whether this is a ray.data.Dataset, found out without importing Ray."""
+    return any(
+        cls.__name__ == "Dataset" and cls.__module__.startswith("ray.data.")
+        for cls in type(source).__mro__
+    )
+
+
+def _opened(kind: str, source: Any, weight: Any, tables: bool, options: dict[str, Any]) -> Dataset:
     reader = _reader(kind)
-    if kind == "parquet":
+    if kind in ("parquet", "ray"):
         if weight is not None and not isinstance(weight, str):
             raise ConfigError(f"weight is {_shown(weight)}, expected the name of a column")
         options = {**options, "weight": weight}
@@ -153,7 +164,7 @@ def _open_files(
         _refuse_extra(f"{kind} files", weight=weight)
     if kind == "jsonl":
         options = {**options, "tables": tables}
-    known = [name for name in inspect.signature(reader).parameters if name != "paths"]
+    known = list(inspect.signature(reader).parameters)[1:]
     unknown = [name for name in options if name not in known]
     if unknown:
         raise ConfigError(f"unknown option {unknown[0]!r}, expected one of {', '.join(known)}")
@@ -161,8 +172,12 @@ def _open_files(
 
 
 def _reader(kind: str) -> Any:
-    """The class that reads files of this kind; some need packages that others do not."""
+    """The class that reads data of this kind; some need packages that others do not."""
     reader: Any
+    if kind == "ray":
+        from distsvm.data.ray_dataset import RayData as reader
+
+        return reader
     if kind == "parquet":
         from distsvm.data.readers.parquet import ParquetData as reader
     elif kind == "conll":

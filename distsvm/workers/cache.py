@@ -75,6 +75,8 @@ class PlaneCache:
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a later run needs to go on with the same bits."""
+        if not self.size:
+            return {}
         row, slot = np.nonzero(self._stamp != NEVER)
         planes = Planes(row, self._output[row * self.size + slot], self._loss[row, slot])
         return self.oracle.pack(planes) | {
@@ -85,6 +87,8 @@ class PlaneCache:
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up the state that `state` gave."""
+        if not self.size:
+            return
         planes, slot = self.oracle.unpack(state), state["slot"]
         self._stamp[:] = NEVER
         self._key[planes.row, slot] = self.oracle.keys(planes.output)

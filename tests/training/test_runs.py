@@ -122,7 +122,14 @@ def test_planes_that_are_not_the_shards_own_are_refused(tmp_path, harm):
 def test_the_folder_holds_what_the_result_says(tmp_path):
     result = go(tmp_path / "run")
     names = {p.name for p in (tmp_path / "run").iterdir()}
-    assert names == {"run.json", "history.jsonl", "checkpoints", "model", "result.json"}
+    assert names == {
+        "data.json",
+        "run.json",
+        "history.jsonl",
+        "checkpoints",
+        "model",
+        "result.json",
+    }
     told = json.loads((tmp_path / "run" / "result.json").read_text())
     assert told["gap"] == result.gap
     lines = (tmp_path / "run" / "history.jsonl").read_text().splitlines()

@@ -13,11 +13,13 @@ from distsvm.data.features import DenseRows, Rows, SparseRows
 from distsvm.data.files import Paths, find_files, line_number
 from distsvm.data.readers.growing import GrowingRows
 from distsvm.data.readers.lines import Part, cut_files, described, text_bytes
+from distsvm.data.readers.pieces import TextSpec
 from distsvm.data.readers.sentences import texts
 from distsvm.data.shard import Shard
 from distsvm.errors import DataError
 
 KEYS = {"x", "y", "weight"}
+EXACT = 1 << 53  # whole numbers below it are exact as floats, too
 
 
 class JsonlData:
@@ -61,12 +63,16 @@ class JsonlData:
 
 
 @dataclass(frozen=True)
-class JsonlSpec:
+class JsonlSpec(TextSpec):
     """The parts of files that make up one shard."""
 
     parts: tuple[Part, ...]
     tables: bool = False
     labelled: bool = True
+
+    @property
+    def growth(self) -> float:
+        return 3.0 if self.tables else 10.0  # Python objects are large
 
     def load(self) -> Shard:
         inputs, outputs, weights = [], [], []
@@ -168,7 +174,7 @@ class _Table:
         self._lengths.append(len(row))
 
     def label(self, line: _Line, y: Any) -> Any:
-        kind = float if type(y) is int else type(y)
+        kind = float if type(y) is int and abs(y) < EXACT else type(y)
         if kind not in (float, str, bool) or kind is not (self._kind or kind):
             line.refuse(y, "a label (a text, a number, true or false) of one kind in all lines")
         self._kind = kind

@@ -39,7 +39,9 @@ class Part:
         return self.path if self.stop is None else f"{self.path}, bytes {self.start} to {self.stop}"
 
 
-Starts: TypeAlias = "Callable[[BinaryIO, int], Iterator[int]]"
+Starts: TypeAlias = "Callable[[BinaryIO, int, int], Iterator[int]]"
+"""Of (file, spacing, place): where examples begin, each at least `spacing` bytes after the one
+before, from `place` on, which is where the file is and where one begins."""
 
 
 def cut_files(
@@ -53,9 +55,8 @@ def cut_files(
 
     Parameters
     ----------
-    starts : function of (file, spacing), optional
-        Yields where examples begin, each at least `spacing` bytes after the one before; by default
-        every line that is neither blank nor a comment is one.
+    starts : Starts, optional
+        By default every line that is neither blank nor a comment is an example.
     what : str
         What the file has none of, if it has none.
     """
@@ -63,7 +64,7 @@ def cut_files(
         raise ConfigError(f"n_shards={n_shards}: expected at least 1")
     n_bytes = text_bytes(paths)
     n_parts = n_shards or max(1, min(MAX_SHARDS, n_bytes // MIN_BYTES))
-    starts = starts or _example_starts
+    starts = starts or example_starts
     units = _units(paths, n_bytes // (n_parts * UNITS_PER_SHARD), starts, what)
     if len(units) < n_parts:
         units = _units(paths, 1, starts, what)
@@ -115,7 +116,7 @@ def _units(paths: Sequence[str], spacing: int, starts: Starts, what: str) -> lis
     units: list[Part] = []
     for path in paths:
         with opened(path, CUT_READ_AHEAD) as file:
-            found = starts(file, spacing)
+            found = starts(file, spacing, 0)
             places = list(islice(found, 1) if packing(path) else found)
         if not places:
             raise DataError(f"{path}: the file has no {what}")
@@ -128,9 +129,8 @@ def _units(paths: Sequence[str], spacing: int, starts: Starts, what: str) -> lis
     return units
 
 
-def _example_starts(file: BinaryIO, spacing: int) -> Iterator[int]:
-    """Where lines with an example begin, each at least `spacing` bytes after the one before."""
-    place = 0
+def example_starts(file: BinaryIO, spacing: int, place: int) -> Iterator[int]:
+    """Where lines with an example begin; see Starts."""
     while line := file.readline():
         if line.lstrip()[:1] not in (b"", b"#"):
             yield place

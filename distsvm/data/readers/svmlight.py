@@ -12,6 +12,7 @@ from distsvm.data.features import SparseRows, frozen
 from distsvm.data.files import Paths, find_files, line_number
 from distsvm.data.readers.growing import Growing, GrowingRows
 from distsvm.data.readers.lines import Part, blocks, cut_files, described, text_bytes
+from distsvm.data.readers.pieces import TextSpec
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
 from distsvm.kernels import svmlight as kernel
@@ -71,7 +72,7 @@ class SvmlightData:
 
 
 @dataclass(frozen=True)
-class SvmlightSpec:
+class SvmlightSpec(TextSpec):
     """The parts of files that make up one shard."""
 
     parts: tuple[Part, ...]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from distsvm.data.files import (
     unpacked_name,
 )
 from distsvm.data.partition import MAX_SHARDS, partition
-from distsvm.data.readers.lines import UNITS_PER_SHARD, Part, blocks, text_bytes
+from distsvm.data.readers.lines import UNITS_PER_SHARD, Part, Starts, blocks, text_bytes
+from distsvm.data.readers.pieces import TextSpec
 from distsvm.data.shard import Shard
 from distsvm.data.trees import parse_trees, strip
 from distsvm.errors import ConfigError, DataError
@@ -104,7 +105,7 @@ class TreebankData:
 
 
 @dataclass(frozen=True)
-class TreebankSpec:
+class TreebankSpec(TextSpec):
     """The parts of files that make up one shard."""
 
     parts: tuple[Part, ...]
@@ -112,6 +113,13 @@ class TreebankSpec:
     strip_functions: bool = True
     max_length: int | None = None
     labelled: bool = True
+
+    @property
+    def growth(self) -> float:
+        return 20.0  # a tree is many Python objects
+
+    def starts(self) -> Starts:
+        return _tree_starts
 
     def load(self) -> Shard:
         inputs: list[Any] = []
@@ -167,29 +175,32 @@ def _units(paths: Sequence[str], spacing: int) -> list[Part]:
             units.append(Part(path, 0, None))
             continue
         size = file_bytes(path)
-        starts = [0] if size <= spacing else _tree_starts(path, spacing)
+        starts = [0]
+        if size > spacing:
+            with opened(path) as file:
+                starts = list(_tree_starts(file, spacing, 0))
         units += [Part(path, start, stop) for start, stop in pairwise([*starts, size])]
     return units
 
 
-def _tree_starts(path: str, spacing: int) -> list[int]:
-    """0, and places of brackets at a line's beginning outside of all trees, `spacing` apart."""
-    starts = [0]
+def _tree_starts(file: BinaryIO, spacing: int, place: int) -> Iterator[int]:
+    """`place`, and brackets at a line's beginning outside of all trees; see Starts."""
+    yield place
+    last = place
     first: int | None = None  # bracket of the file; a part before it would have no trees
-    offset, depth, before = 0, 0, ord("\n")
-    with opened(path) as file:
-        while block := file.read(1 << 20):
-            text = np.frombuffer(block, dtype=np.uint8)
-            opening = text == ord("(")
-            if first is None and opening.any():
-                first = offset + int(opening.argmax())
-            depths = depth + np.cumsum(opening.astype(np.int64) - (text == ord(")")))
-            line_begins = np.append(before, text[:-1]) == ord("\n")
-            for place in (offset + np.flatnonzero(opening & line_begins & (depths == 1))).tolist():
-                if place - starts[-1] >= spacing and place != first:
-                    starts.append(place)
-            offset, depth, before = offset + text.size, int(depths[-1]), int(text[-1])
-    return starts
+    offset, depth, before = place, 0, ord("\n")
+    while block := file.read(1 << 20):
+        text = np.frombuffer(block, dtype=np.uint8)
+        opening = text == ord("(")
+        if first is None and opening.any():
+            first = offset + int(opening.argmax())
+        depths = depth + np.cumsum(opening.astype(np.int64) - (text == ord(")")))
+        line_begins = np.append(before, text[:-1]) == ord("\n")
+        for found in (offset + np.flatnonzero(opening & line_begins & (depths == 1))).tolist():
+            if found - last >= spacing and found != first:
+                last = found
+                yield found
+        offset, depth, before = offset + text.size, int(depths[-1]), int(text[-1])
 
 
 def _decoded(raw: bytes, path: str) -> str:
