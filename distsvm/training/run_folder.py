@@ -22,7 +22,7 @@ FORMAT = 1
 
 
 class RunFolder:
-    """`run.json`, `data.json`, `history.jsonl`, `checkpoints/`, `result.json`, `model/` of a run."""
+    """`run.json`, `data.json`, `history.jsonl`, `checkpoints/`, `result.json` and `model/`."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
