@@ -89,10 +89,10 @@ def used(paths: list[str], **options: Any) -> Use:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a fourth of the data, fewer rounds")
-    parser.add_argument("--memory", type=int, default=384, help="worker_memory_mb (default 384)")
+    parser.add_argument("--quick", action="store_true", help="a third of the data, fewer rounds")
+    parser.add_argument("--memory", type=int, default=256, help="worker_memory_mb (default 256)")
     args = parser.parse_args()
-    n_mb, rounds = (1200, 3) if args.quick else (4800, 5)
+    n_mb, rounds = (1600, 3) if args.quick else (4800, 5)
     print(machine())
     limit = {"worker_memory_mb": args.memory, "max_rounds": rounds}
     with tempfile.TemporaryDirectory() as folder:
