@@ -50,7 +50,9 @@ def whole_path(path: str | os.PathLike[str]) -> str:
 def is_folder(path: str | os.PathLike[str]) -> bool:
     """Whether a path names all files of a folder of this machine or elsewhere."""
     whole = whole_path(path)
-    return find_uris(whole) != [whole] if is_uri(whole) else os.path.isdir(whole)
+    if is_uri(whole):
+        return not glob.has_magic(whole) and find_uris(whole) != [whole]
+    return os.path.isdir(whole)
 
 
 def _expand(path: str) -> list[str]:
