@@ -63,6 +63,9 @@ class Oracle(ABC):
     """
     extent: int = 0
     """What `piece_of` goes by, summed over all rows: bytes of features, or tokens."""
+    n_outputs: int | None = None
+    """How many outputs every example has, where a visit may as well look at all of them: then the
+    oracle's climbers have `visit_whole`, and the oracle `outputs`."""
 
     def view(self, w: np.ndarray) -> Any:
         """w in the form that the other methods take it, made once for a call over all pieces."""
@@ -104,6 +107,10 @@ class Oracle(ABC):
     def call_work(self) -> float:
         """The work of asking about one example, in the unit of Climber's visits."""
         raise ConfigError(f"the multi-plane solver does not know {type(self).__name__}")
+
+    def outputs(self, numbers: np.ndarray) -> Any:
+        """The outputs with these numbers, 0 … n_outputs − 1."""
+        raise NotImplementedError(f"{type(self).__name__} does not number its outputs")
 
     @abstractmethod
     def decode(self, view: Any, rows: np.ndarray) -> Any:

@@ -15,6 +15,7 @@ from distsvm.data.ragged import Ragged, RaggedSlots, offsets, spread
 from distsvm.data.shard import Shard
 from distsvm.errors import DataError
 from distsvm.kernels import (
+    changed_rows,
     climb_paths,
     viterbi,
     viterbi_counts,
@@ -23,9 +24,11 @@ from distsvm.kernels import (
     viterbi_tokens,
 )
 from distsvm.kernels import rows as row_kernels
+from distsvm.kernels.changed_rows import ChangedRows
 from distsvm.kernels.climb import Held
 from distsvm.kernels.climb_paths import Chain
 from distsvm.messages import Planes
+from distsvm.tasks.climber import room_for_changes
 from distsvm.tasks.oracle import MOST_SEQUENCES, Oracle, Separation, power_of_two
 from distsvm.tasks.sequence_climber import SequenceClimber
 from distsvm.tasks.sequence_packing import broken_rules, packed, tokens_of, truth_of
@@ -59,6 +62,7 @@ class SequenceOracle(Oracle):
         self.no_bias = frozen(np.zeros(n_labels))
         self.forbidden = task.forbidden()
         self._measure()
+        self._changed: ChangedRows | None = None
         self._by_count = self.hamming and self.slack and self.truth is not None
         if self._by_count:
             self._check_memory()
@@ -102,7 +106,7 @@ class SequenceOracle(Oracle):
         if view.change is None:
             row_kernels.sparse_products(*self.sparse(), which, view.V, self.no_bias, out)
         else:
-            climb_paths.changed_products(*self.sparse(), which, view.V, *view.change, out)
+            changed_rows.changed_products(*self.sparse(), which, *view.change, out)
         return frozen(out), frozen(offsets(lengths))
 
     def separate(self, view: View, rows: np.ndarray) -> Separation:
@@ -157,6 +161,16 @@ class SequenceOracle(Oracle):
 
     def climber(self, w: np.ndarray, sigma: float) -> SequenceClimber:
         return SequenceClimber(self, w, sigma)
+
+    def changed_rows(self, V: np.ndarray) -> ChangedRows:
+        """V with no row changed; whatever the last climber changed is forgotten."""
+        if self._changed is None:
+            own = slice(*self.tokens.starts[[0, -1]])
+            self._changed = room_for_changes(self.tokens.columns[own], V)
+        else:
+            changed_rows.forget(self._changed)
+            self._changed = self._changed._replace(V=V)
+        return self._changed
 
     def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
         climb_paths.gram_of_paths(
