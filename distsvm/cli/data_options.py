@@ -75,9 +75,10 @@ def add_data(
     absent = argparse.SUPPRESS
     group.add_argument(
         "--data", required=True, nargs="+", metavar="FILE",
-        help="files, folders or patterns. Classes: svmlight (.svm .svmlight .libsvm .txt …), "
-        "Parquet or Arrow (.parquet .pq .arrow .feather). Sequences: .conll, .conllu, .svmhmm. "
-        "Trees: in brackets (.mrg .tree .trees .brackets .ptb). All text may be packed (.gz)",
+        help="files, folders or patterns, here or elsewhere (s3://bucket/folder/*.svm). Classes: "
+        "svmlight (.svm .svmlight .libsvm .txt …), Parquet or Arrow (.parquet .pq .arrow "
+        ".feather), .jsonl. Sequences: .conll, .conllu, .svmhmm, .jsonl. Trees: in brackets (.mrg "
+        ".tree .trees .brackets .ptb). All text may be packed (.gz .bz2 .xz)",
     )  # fmt: skip
     group.add_argument(
         "--format", metavar="NAME", default=absent,

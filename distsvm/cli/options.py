@@ -99,6 +99,13 @@ GROUPS: dict[str, tuple[Option, ...]] = {
         Option("--executor", "executor", text, "NAME",
                "auto (default), serial, threads, processes or ray"),
         Option("--workers", "n_workers", whole, "N", "default: the usable cores"),
+        Option("--cache-dir", "cache_dir", text, "DIR",
+               "a folder on each worker's own disk for examples as packed arrays: the next start "
+               "maps them instead of reading the files, unless these have changed. Default: none"),
+        Option("--worker-memory", "worker_memory_mb", number, "MB",
+               "limit of a worker's memory: examples are worked through in pieces of an eighth of "
+               "it, read in every round from --cache-dir or the temporary files; one-slack "
+               "without a cache. Default: none"),
     ),
     "folder of the run": (
         Option("--run-dir", "run_dir", text, "DIR",

@@ -149,6 +149,11 @@ class UnlabelledSpec:
     def load(self) -> Shard:
         return replace(self.spec.load(), y=None)
 
+    @property
+    def parts(self) -> Any:
+        """The parts of files that it reads, if it does."""
+        return getattr(self.spec, "parts", ())
+
 
 def cut_table(x: Rows, n_shards: int | None) -> list[range]:
     """As `cut`, for rows of features, of which small tables have fewer shards."""

@@ -2,34 +2,62 @@
 
 from __future__ import annotations
 
+import bz2
 import glob
 import gzip
+import lzma
 import os
 import platform
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import BinaryIO, TypeAlias, cast
+from typing import Any, BinaryIO, TypeAlias
 
+from distsvm.data.remote import READ_AHEAD, find_uris, is_uri, open_uri, uri_facts
 from distsvm.errors import DataError
 
 Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 TREE_ENDINGS = (".mrg", ".tree", ".trees", ".brackets", ".ptb")
+PACKED: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
 def find_files(paths: Paths) -> list[str]:
-    """The absolute paths of all files that are meant, in order.
+    """The absolute paths, or URIs, of all files that are meant, in order.
 
     A path is a file, a folder (all its files in the order of their names, except those that
-    begin with a dot or an underscore), or a glob pattern (its matches, sorted).
+    begin with a dot or an underscore), or a glob pattern (its matches, sorted); a URI such as
+    s3://bucket/folder/*.svm means the same elsewhere.
     """
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not given:
         raise DataError("an empty list of files was given, expected at least one path")
-    return [file for path in given for file in _expand(os.path.expanduser(os.fspath(path)))]
+    return [file for path in given for file in _expand(whole_path(path))]
+
+
+def whole_path(path: str | os.PathLike[str]) -> str:
+    """The path without ~ or file://, absolute; a URI as it is.
+
+    Absolute, because a worker may run in another folder than the driver.
+    """
+    text = os.fspath(path)
+    if is_uri(text):
+        return text
+    if text.lower().startswith("file://"):
+        text = text[len("file://") :]
+    return os.path.abspath(os.path.expanduser(text))
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether a path names all files of a folder of this machine or elsewhere."""
+    whole = whole_path(path)
+    if is_uri(whole):
+        return not glob.has_magic(whole) and find_uris(whole) != [whole]
+    return os.path.isdir(whole)
 
 
 def _expand(path: str) -> list[str]:
+    if is_uri(path):
+        return find_uris(path)
     if os.path.isdir(path):
         names = [name for name in sorted(os.listdir(path)) if name[0] not in "._"]
         found = [os.path.join(path, name) for name in names]
@@ -40,29 +68,66 @@ def _expand(path: str) -> list[str]:
         found, nothing = sorted(glob.glob(path)), f"{path}: no file matches this pattern"
     else:
         raise DataError(f"{path}: no such file or folder")
-    # Absolute, because a worker may run in another folder than the driver.
-    files = [os.path.abspath(file) for file in found if not os.path.isdir(file)]
+    files = [file for file in found if not os.path.isdir(file)]
     if not files:
         raise DataError(nothing)
     return files
 
 
-def is_gzip(path: str) -> bool:
-    return path.endswith(".gz")
+def packing(path: str) -> str | None:
+    """The ending of a packed file's name; None for one that is not packed."""
+    return next((ending for ending in PACKED if path.lower().endswith(ending)), None)
+
+
+def unpacked_name(path: str) -> str:
+    """The name in small letters, without the ending of a packed file's."""
+    return path.lower().removesuffix(packing(path) or "")
+
+
+def file_facts(path: str) -> tuple[int, str]:
+    """Size in bytes, and a text that changes with the content: the time of writing, or an ETag."""
+    if is_uri(path):
+        return uri_facts(path)
+    try:
+        status = os.stat(path)
+    except FileNotFoundError as error:
+        raise _not_found(path) from error
+    return status.st_size, f"mtime={status.st_mtime_ns}"
+
+
+def file_bytes(path: str) -> int:
+    return file_facts(path)[0]
 
 
 @contextmanager
-def opened(path: str) -> Iterator[BinaryIO]:
-    """The file's bytes, unpacked if its name ends in .gz; what fails inside is a DataError."""
+def opened(path: str, read_ahead: int = READ_AHEAD) -> Iterator[BinaryIO]:
+    """The file's bytes, unpacked if its name ends so; what fails inside is a DataError.
+
+    `read_ahead` bytes are fetched at a time of a file that is elsewhere.
+    """
+    ending = packing(path)
     try:
-        with cast(BinaryIO, gzip.open(path) if is_gzip(path) else open(path, "rb")) as file:
-            yield file
+        with open_uri(path, read_ahead) if is_uri(path) else open(path, "rb") as raw:
+            if ending is None:
+                yield raw
+            else:
+                with PACKED[ending](raw) as file:
+                    yield file
     except FileNotFoundError as error:
-        raise DataError(
-            f"{path}: not found on {platform.node()}; every worker must see the same files"
-        ) from error
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path}: truncated or damaged gzip file ({error})") from error
+        raise _not_found(path) from error
+    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
+        kind = {".gz": "gzip", None: "packed"}.get(ending, str(ending)[1:])
+        raise DataError(f"{path}: truncated or damaged {kind} file ({error})") from error
+    except OSError as error:
+        if ending != ".bz2" or error.errno is not None:
+            raise
+        raise DataError(f"{path}: truncated or damaged bz2 file ({error})") from error
+
+
+def _not_found(path: str) -> DataError:
+    return DataError(
+        f"{path}: not found on {platform.node()}; every worker must see the same files"
+    )
 
 
 def line_number(path: str, offset: int) -> int:

@@ -7,17 +7,19 @@ import os
 import reprlib
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 from scipy import sparse
 
 from distsvm.data.dataset import Dataset, PairData, TableData, Unlabelled
-from distsvm.data.files import TREE_ENDINGS, find_files
+from distsvm.data.files import PACKED, TREE_ENDINGS, find_files, packing, unpacked_name
 from distsvm.errors import ConfigError, DataError
 
 # The last four are the names of LIBSVM's collection.
 SVMLIGHT = {"", ".svm", ".svmlight", ".libsvm", ".txt", ".dat", ".t", ".tr", ".val", ".scale"}
 PARQUET = {".parquet", ".pq", ".arrow", ".feather"}
+JSONL = {".jsonl", ".ndjson"}
 SENTENCES = {".conll": "conll", ".conllu": "conllu", ".svmhmm": "svmhmm"}
 FORMATS = {
     "svmlight": "svmlight",
@@ -28,6 +30,7 @@ FORMATS = {
     "conllu": "conllu",
     "svmhmm": "svmhmm",
     "treebank": "treebank",
+    "jsonl": "jsonl",
 }
 
 ACCEPTED = (
@@ -59,21 +62,24 @@ def open_data(
         False where inputs are never rows of features: an array is then a sequence of inputs.
     format : str, optional
         What the files are, where their names do not say it: "svmlight", "libsvm", "parquet",
-        "arrow", "conll", "conllu", "svmhmm" or "treebank".
+        "arrow", "conll", "conllu", "svmhmm", "treebank" or "jsonl".
     **options
         For files, what their reader takes: see SvmlightData, ParquetData, ConllData, ConlluData,
-        SvmHmmData and TreebankData.
+        SvmHmmData, TreebankData and JsonlData.
 
     Notes
     -----
     The first rule that fits decides; nothing is guessed from values:
 
-    1. An object with a method `specs` is a data set already, and is returned.
+    1. An object with a method `specs` is a data set already, and is returned. A ray.data.Dataset is
+       read as Parquet files are; see RayData.
     2. A str or path, or (without outputs) a list or tuple of nothing else, names files. Names
        in .parquet, .pq, .arrow, .feather are Parquet or Arrow; those in .svm, .svmlight, .libsvm,
        .txt, .dat, .t, .tr, .val, .scale or without an ending are svmlight; those in .conll,
        .conllu, .svmhmm are sentences of that format; those in .mrg, .tree, .trees, .brackets,
-       .ptb are trees in brackets. All text may be packed (.gz).
+       .ptb are trees in brackets; those in .jsonl, .ndjson are JSON objects, one a line. All text
+       may be packed (.gz, .bz2, .xz). Files elsewhere are named by URIs, such as
+       s3://bucket/folder/*.svm; see distsvm.data.remote.
     3. A NumPy array, SciPy sparse matrix or data frame of two dimensions is a table of features,
        one example a row, and outputs are its labels. So is a tuple (X, y) whose first item is one.
     4. A list, a tuple or an array of objects with outputs holds inputs of any kind, one each.
@@ -85,9 +91,15 @@ def open_data(
     if hasattr(source, "specs"):
         _refuse_extra("a data set", outputs=outputs, weight=weight, format=format, **options)
         return source
+    if is_ray_dataset(source):
+        _refuse_extra("a Ray Dataset, whose rows hold their outputs,", outputs=outputs)
+        _refuse_extra("a Ray Dataset", format=format)
+        return _opened("ray", source, weight, tables, options)
     if names_files(source, outputs):
         _refuse_extra("files, whose examples hold their outputs,", outputs=outputs)
-        return _open_files(source, weight, format, options)
+        kind = kind_of_files(source, format)
+        assert kind is not None
+        return _opened(kind, source, weight, tables, options)
     _refuse_extra("data in memory", format=format, **options)
     if outputs is None and isinstance(source, tuple) and len(source) == 2 and _is_table(source[0]):
         source, outputs = source
@@ -104,8 +116,8 @@ def open_data(
 
 def open_inputs(source: Any, *, tables: bool = True, **options: Any) -> Dataset:
     """As open_data, for prediction: a list holds inputs, and labels in files are not looked at."""
-    if hasattr(source, "specs") or names_files(source):
-        dataset: Any = open_data(source, **options)
+    if hasattr(source, "specs") or is_ray_dataset(source) or names_files(source):
+        dataset: Any = open_data(source, tables=tables, **options)
         return dataset.unlabelled() if hasattr(dataset, "unlabelled") else Unlabelled(dataset)
     _refuse_extra("data in memory", **options)
     if tables and _is_table(source):
@@ -134,17 +146,25 @@ def names_files(source: Any, outputs: Any = None) -> bool:
     return is_path(source) or (several and all(map(is_path, source)))
 
 
-def _open_files(source: Any, weight: Any, format: str | None, options: dict[str, Any]) -> Dataset:
-    kind = kind_of_files(source, format)
-    assert kind is not None
+def is_ray_dataset(source: Any) -> bool:
+    """Whether this is a ray.data.Dataset, found out without importing Ray."""
+    return any(
+        cls.__name__ == "Dataset" and cls.__module__.startswith("ray.data.")
+        for cls in type(source).__mro__
+    )
+
+
+def _opened(kind: str, source: Any, weight: Any, tables: bool, options: dict[str, Any]) -> Dataset:
     reader = _reader(kind)
-    if kind == "parquet":
+    if kind in ("parquet", "ray"):
         if weight is not None and not isinstance(weight, str):
             raise ConfigError(f"weight is {_shown(weight)}, expected the name of a column")
         options = {**options, "weight": weight}
     else:
         _refuse_extra(f"{kind} files", weight=weight)
-    known = [name for name in inspect.signature(reader).parameters if name != "paths"]
+    if kind == "jsonl":
+        options = {**options, "tables": tables}
+    known = list(inspect.signature(reader).parameters)[1:]
     unknown = [name for name in options if name not in known]
     if unknown:
         raise ConfigError(f"unknown option {unknown[0]!r}, expected one of {', '.join(known)}")
@@ -152,8 +172,12 @@ def _open_files(source: Any, weight: Any, format: str | None, options: dict[str,
 
 
 def _reader(kind: str) -> Any:
-    """The class that reads files of this kind; some need packages that others do not."""
+    """The class that reads data of this kind; some need packages that others do not."""
     reader: Any
+    if kind == "ray":
+        from distsvm.data.ray_dataset import RayData as reader
+
+        return reader
     if kind == "parquet":
         from distsvm.data.readers.parquet import ParquetData as reader
     elif kind == "conll":
@@ -164,6 +188,8 @@ def _reader(kind: str) -> Any:
         from distsvm.data.readers.svmhmm import SvmHmmData as reader
     elif kind == "treebank":
         from distsvm.data.readers.treebank import TreebankData as reader
+    elif kind == "jsonl":
+        from distsvm.data.readers.jsonl import JsonlData as reader
     else:
         from distsvm.data.readers.svmlight import SvmlightData as reader
     return reader
@@ -172,22 +198,23 @@ def _reader(kind: str) -> Any:
 def _format_of(files: Sequence[str]) -> str:
     formats = {}
     for file in files:
-        stem, ending = os.path.splitext(file.lower())
-        packed = ending == ".gz"
-        ending = os.path.splitext(stem)[1] if packed else ending
-        if ending in PARQUET and not packed:
+        ending = os.path.splitext(urlsplit(unpacked_name(file)).path)[1]
+        if ending in PARQUET and not packing(file):
             formats["parquet"] = file
         elif ending in SVMLIGHT:
             formats["svmlight"] = file
         elif ending in SENTENCES:
             formats[SENTENCES[ending]] = file
+        elif ending in JSONL:
+            formats["jsonl"] = file
         elif ending in TREE_ENDINGS:
             formats["treebank"] = file
         else:
             raise DataError(
                 f"{file}: the name does not say what the file is; endings are known of svmlight "
-                f"({' '.join(sorted(SVMLIGHT - {''}))}), sentences ({' '.join(SENTENCES)}) and "
-                f"trees ({' '.join(TREE_ENDINGS)}), all also with .gz, and Parquet "
+                f"({' '.join(sorted(SVMLIGHT - {''}))}), sentences ({' '.join(SENTENCES)}), "
+                f"JSON lines ({' '.join(sorted(JSONL))}) and trees ({' '.join(TREE_ENDINGS)}), "
+                f"all also with {', '.join(PACKED)}, and Parquet "
                 f"({' '.join(sorted(PARQUET))}); otherwise give format= and one of "
                 f"{', '.join(FORMATS)}"
             )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
+import copy
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from distsvm.tasks.class_climber import (
     DenseClassClimber,
     SparseClassClimber,
 )
-from distsvm.tasks.oracle import Oracle, Separation
+from distsvm.tasks.oracle import MOST_ROWS, Oracle, Separation, power_of_two
 
 if TYPE_CHECKING:
     from distsvm.tasks.classes import ClassTask
@@ -51,10 +52,17 @@ class ClassOracle(Oracle):
         self.codes, self.unit = frozen(task.codes), task.unit
         self.n_outputs = task.labels.size
         self.scale = frozen(task.feature_scale())
+        self._measure()
+
+    def _measure(self) -> None:
+        self.extent = sum(array.nbytes for array in self.rows.arrays()[:2])
+        self.piece = self.piece_of(self.extent / max(1, self.n))
+
+    def piece_of(self, mean_extent: float) -> int:
         # A piece's rows and its scores both stay in the cache, and it has more rows than classes.
-        k, r = task.labels.size, task.n_codes
-        row_bytes = max(8 * k, self.rows.nbytes // max(1, self.n))
-        self.piece = max(256, 4 * r, PIECE_BYTES // row_bytes)
+        k, r = self.task.labels.size, self.task.n_codes
+        fitting = PIECE_BYTES / max(8 * k, mean_extent)
+        return power_of_two(max(256, 4 * r, min(MOST_ROWS, fitting)))
 
     def view(self, w: np.ndarray) -> ClassView:
         V, bias = self.task.weights(w)
@@ -184,24 +192,43 @@ class ClassOracle(Oracle):
         output = checks.within("output", arrays["output"], 0, self.task.labels.size, row.size)
         return Planes(row, output, loss)
 
-    def fingerprint(self) -> str:
-        state = hashlib.blake2b(digest_size=16)
-        for array in (*self.rows.arrays(), self.truth, self.weight):
-            if array is not None:
-                state.update(f"{array.dtype.str}{array.shape}".encode())
-                state.update(np.ascontiguousarray(array).data)
-        return state.hexdigest()
+    def contents(self, start: int, stop: int) -> Iterable[np.ndarray | None]:
+        values, *places = self.rows.rows(start, stop).arrays()
+        truth, weight = (None if a is None else a[start:stop] for a in (self.truth, self.weight))
+        return (values, *(place.astype(np.int64) for place in places), truth, weight)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        rows = self.rows.arrays()
+        known = {"truth": self.truth, "weight": self.weight}
+        return {
+            **dict(zip(("values", "columns", "starts"), rows, strict=False)),
+            **{name: array for name, array in known.items() if array is not None},
+        }
+
+    def over(self, arrays: dict[str, np.ndarray], numbers: range) -> ClassOracle:
+        new = copy.copy(self)
+        vars(new).pop("square_norms", None)
+        given = {name: frozen(array) for name, array in arrays.items()}
+        if "columns" in given:
+            places = given["columns"], given["starts"]
+            new.rows = SparseRows(given["values"], *places, self.task.n_features)
+        else:
+            new.rows = DenseRows(given["values"])
+        new.n, new.numbers = new.rows.n_rows, numbers
+        new.truth, new.weight = given.get("truth"), given.get("weight")
+        new._measure()
+        return new
 
     def class_weights(self) -> np.ndarray | None:
         weights = self.task.class_weights
         return None if weights is None else weights[self._all_truth()]
 
-    def size(self, weights: np.ndarray) -> tuple[float, float | None]:
+    def norms(self) -> tuple[np.ndarray, float | None]:
         norms = self.square_norms
         # ‖code(y)‖² of each example, and the largest ‖code(y) − code(ŷ)‖².
         own, apart = (1.0, 2.0) if self.unit else (self.codes[0, 0] ** 2, 4 * self.codes[0, 0] ** 2)
         radius = np.sqrt(norms.max(initial=0.0) * apart)
-        return float(weights @ (norms * own)), float(radius)
+        return norms * own, float(radius)
 
     @property
     def n_bytes(self) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +15,14 @@ from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
 from distsvm.tasks.climber import Climber
 from distsvm.tasks.totals import DenseTotal, Total
+
+MOST_ROWS, MOST_SEQUENCES = 1 << 13, 1 << 10
+"""Of a piece, unless there are thousands of classes; see Oracle.piece."""
+
+
+def power_of_two(n: float) -> int:
+    """The largest power of two that is not above n, and at least 1."""
+    return 1 << max(0, int(n).bit_length() - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +56,13 @@ class Oracle(ABC):
     numbers: np.ndarray | range
     """The number of each row's example in the whole data, for messages."""
     piece: int
-    """How many examples to ask about at a time, so that a piece stays in the processor's cache."""
+    """How many examples to ask about at a time, so that a piece stays in the processor's cache.
+
+    A power of two: sums are made piece by piece, so a shard that is read from disk in parts of
+    many pieces gives the same bits as one in memory.
+    """
+    extent: int = 0
+    """What `piece_of` goes by, summed over all rows: bytes of features, or tokens."""
     n_outputs: int | None = None
     """How many outputs every example has, where a visit may as well look at all of them: then the
     oracle's climbers have `visit_whole`, and the oracle `outputs`."""
@@ -54,6 +70,15 @@ class Oracle(ABC):
     def view(self, w: np.ndarray) -> Any:
         """w in the form that the other methods take it, made once for a call over all pieces."""
         return w
+
+    def piece_of(self, mean_extent: float) -> int:
+        """The piece of any shard of this task whose examples have this extent in the mean."""
+        return self.piece
+
+    def chunks(self, rows: np.ndarray) -> Iterator[np.ndarray]:
+        """The rows in their order, a piece at a time."""
+        for start in range(0, rows.size, self.piece):
+            yield rows[start : start + self.piece]
 
     @abstractmethod
     def separate(self, view: Any, rows: np.ndarray) -> Separation:
@@ -69,7 +94,7 @@ class Oracle(ABC):
 
     def total(self, dim: int) -> Total:
         """An empty sum of planes, of length dim; oracles that touch little of w give their own."""
-        return DenseTotal(dim, self.accumulate)
+        return DenseTotal(dim, self)
 
     def climber(self, w: np.ndarray, sigma: float) -> Climber:
         """w as this shard sees it while it changes its own α by σ times their effect."""
@@ -123,8 +148,29 @@ class Oracle(ABC):
         """The planes that `pack` made these arrays of."""
 
     @abstractmethod
+    def contents(self, start: int, stop: int) -> Iterable[np.ndarray | None]:
+        """All that is known of the examples start … stop − 1, as arrays."""
+
     def fingerprint(self) -> str:
         """A digest of the examples, the same on every machine and executor."""
+        state = hashlib.blake2b(digest_size=16)
+        for rows in self.chunks(np.arange(self.n)):
+            for array in self.contents(int(rows[0]), int(rows[-1]) + 1):
+                if array is not None:
+                    state.update(f"{array.dtype.str}{array.shape}".encode())
+                    state.update(np.ascontiguousarray(array).data)
+        return state.hexdigest()
+
+    def arrays(self) -> dict[str, np.ndarray] | None:
+        """The packed examples as plain arrays, for `over`; None where they are Python objects."""
+        return None
+
+    def over(self, arrays: dict[str, np.ndarray], numbers: range) -> Oracle:
+        """The oracle of the same task over the examples that `arrays` gave these of.
+
+        For training and evaluation: it need not know its inputs as the user does.
+        """
+        raise NotImplementedError(f"{type(self).__name__} gives no arrays")
 
     def unfit(self) -> dict[int, str]:
         """Rows whose true output is none that the search can find, and why, in increasing order.
@@ -147,8 +193,13 @@ class Oracle(ABC):
         return None
 
     @abstractmethod
+    def norms(self) -> tuple[np.ndarray, float | None]:
+        """‖Ψ(x_i, y_i)‖² of each example, and max ‖ψ_i(ŷ)‖ over all outputs, None if not known."""
+
     def size(self, weights: np.ndarray) -> tuple[float, float | None]:
         """Σ weight_i·‖Ψ(x_i, y_i)‖², and max ‖ψ_i(ŷ)‖ over all outputs, None if not known."""
+        norms, radius = self.norms()
+        return float(weights @ norms), radius
 
     @property
     @abstractmethod

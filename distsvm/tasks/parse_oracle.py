@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import logging
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -227,16 +227,30 @@ class ParseOracle(Oracle):
         check_rows(rows, len(self.grammar.chains), self.grammar.step_rule.size)
         return Planes(row, rows, loss)
 
-    def fingerprint(self) -> str:
-        state = hashlib.blake2b(digest_size=16)
-        truth = () if self.truth is None else _arrays(self.truth)
-        for array in (*_arrays(self.words), *truth, self.weight):
-            if array is not None:
-                state.update(f"{array.dtype.str}{array.shape}".encode())
-                state.update(np.ascontiguousarray(array).data)
-        return state.hexdigest()
+    def contents(self, start: int, stop: int) -> Iterable[np.ndarray | None]:
+        rows = np.arange(start, stop)
+        truth = () if self.truth is None else _arrays(self.truth[rows])
+        weight = None if self.weight is None else self.weight[start:stop]
+        return (*_arrays(self.words[rows]), *truth, weight)
 
-    def size(self, weights: np.ndarray) -> tuple[float, float | None]:
+    def arrays(self) -> dict[str, np.ndarray]:
+        known = {"weight": self.weight}
+        for name, rows in (("words", self.words), ("truth", self.truth)):
+            if rows is not None:
+                known |= {name: rows.values, f"{name}_starts": rows.starts}
+        return {name: array for name, array in known.items() if array is not None}
+
+    def over(self, arrays: dict[str, np.ndarray], numbers: range) -> ParseOracle:
+        new = copy.copy(self)
+        new.words = Ragged(arrays["words"], arrays["words_starts"]).frozen()
+        new.truth = None
+        if "truth" in arrays:
+            new.truth = Ragged(arrays["truth"], arrays["truth_starts"]).frozen()
+        new.n, new.numbers, new.weight = len(new.words), numbers, arrays.get("weight")
+        new.sentences, new._unfit = [], {}  # asked for where the words themselves are at hand
+        return new
+
+    def norms(self) -> tuple[np.ndarray, float | None]:
         truth = self._all_truth()
         self._check_lengths(np.arange(self.n))
         norms = np.empty(self.n)
@@ -247,7 +261,7 @@ class ParseOracle(Oracle):
                 self.tables, *_arrays(self.words), *_arrays(truth), self.tag_rule, self.task.dim,
                 norms,
             )  # fmt: skip
-        return float(weights @ norms), None
+        return norms, None
 
     @property
     def n_bytes(self) -> int:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,21 +149,18 @@ class PythonOracle(Oracle):
             )
         return Planes(arrays["row"], outputs, arrays["loss"])
 
-    def fingerprint(self) -> str:
-        state = hashlib.blake2b(digest_size=16)
-        for row in range(self.n):
+    def contents(self, start: int, stop: int) -> Iterable[np.ndarray | None]:
+        for row in range(start, stop):
             example = [_plain(self.inputs[row]), _plain(self.truths[row])]
-            state.update(canonical(example).encode())
-        if self.shard.weight is not None:
-            state.update(self.shard.weight.tobytes())
-        return state.hexdigest()
+            yield np.frombuffer(canonical(example).encode(), np.uint8)
+        yield None if self.shard.weight is None else self.shard.weight[start:stop]
 
-    def size(self, weights: np.ndarray) -> tuple[float, float | None]:
-        total = 0.0
+    def norms(self) -> tuple[np.ndarray, float | None]:
+        norms = np.empty(self.n)
         for row in range(self.n):
             truth = self._guard(row, self._features, row, self.truths[row])
-            total += float(weights[row] * (truth.value @ truth.value))
-        return total, self.task.radius()
+            norms[row] = truth.value @ truth.value
+        return norms, self.task.radius()
 
     @property
     def n_bytes(self) -> int:

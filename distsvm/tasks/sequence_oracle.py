@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -31,7 +30,7 @@ from distsvm.kernels.climb import Held
 from distsvm.kernels.climb_paths import Chain
 from distsvm.messages import Planes
 from distsvm.tasks.climber import room_for_changes
-from distsvm.tasks.oracle import Oracle, Separation
+from distsvm.tasks.oracle import MOST_SEQUENCES, Oracle, Separation, power_of_two
 from distsvm.tasks.sequence_climber import SequenceClimber
 from distsvm.tasks.sequence_packing import broken_rules, packed, tokens_of, truth_of
 from distsvm.tasks.sequence_totals import SequenceTotal
@@ -63,13 +62,20 @@ class SequenceOracle(Oracle):
         self.n_labels = n_labels = task.tags().size
         self.no_bias = frozen(np.zeros(n_labels))
         self.forbidden = task.forbidden()
-        # A piece's emission scores stay in the processor's cache.
-        mean = max(1.0, float(self.starts[-1]) / max(1, self.n))
-        self.piece = max(1, int(PIECE_BYTES / (8 * n_labels * mean)))
+        self._measure()
         self._changed: ChangedRows | None = None
         self._by_count = self.hamming and self.slack and self.truth is not None
         if self._by_count:
             self._check_memory()
+
+    def _measure(self) -> None:
+        self.extent = int(self.starts[-1])
+        self.piece = self.piece_of(self.extent / max(1, self.n))
+
+    def piece_of(self, mean_extent: float) -> int:
+        # A piece's emission scores stay in the processor's cache.
+        fitting = PIECE_BYTES / (8 * self.n_labels * max(1.0, mean_extent))
+        return power_of_two(min(MOST_SEQUENCES, fitting))
 
     def _check_memory(self) -> None:
         n_states = self.n_labels**self.task.order
@@ -99,14 +105,14 @@ class SequenceOracle(Oracle):
         which = frozen(spread(self.starts[rows], lengths))
         out = np.empty((which.size, self.n_labels))
         if view.change is None:
-            row_kernels.sparse_products(*self._sparse(), which, view.V, self.no_bias, out)
+            row_kernels.sparse_products(*self.sparse(), which, view.V, self.no_bias, out)
         else:
-            changed_rows.changed_products(*self._sparse(), which, *view.change, out)
+            changed_rows.changed_products(*self.sparse(), which, *view.change, out)
         return frozen(out), frozen(offsets(lengths))
 
     def separate(self, view: View, rows: np.ndarray) -> Separation:
         emissions, starts = self.emissions(view, rows)
-        truth = frozen(self._all_truth()[rows].values)
+        truth = frozen(self.all_truth()[rows].values)
         output = np.empty(truth.size, np.int16)
         if not self.hamming:
             output = self._best_but_truth(view, emissions, starts, truth)
@@ -141,9 +147,9 @@ class SequenceOracle(Oracle):
 
     def values(self, view: View, planes: Planes) -> np.ndarray:
         assert view.change is None, "a climber's view is for searches"
-        values, truth = np.empty(len(planes)), self._all_truth()
+        values, truth = np.empty(len(planes)), self.all_truth()
         viterbi_planes.plane_values(
-            *self._sparse(), self.starts, truth.values, frozen(planes.row),
+            *self.sparse(), self.starts, truth.values, frozen(planes.row),
             frozen(planes.output.starts), frozen(planes.output.values), frozen(planes.loss),
             self.slack, view.V, *view.chain, values,
         )  # fmt: skip
@@ -181,18 +187,17 @@ class SequenceOracle(Oracle):
     @property
     def sentences(self) -> climb_paths.Sentences:
         """The shard as the climbing kernels take it."""
-        return climb_paths.Sentences(*self._sparse(), self.starts, self._all_truth().values)
+        return climb_paths.Sentences(*self.sparse(), self.starts, self.all_truth().values)
 
     def total(self, dim: int) -> SequenceTotal:
-        truth = self._all_truth().values
-        return SequenceTotal(self.task, self._sparse(), self.starts, truth, self.slack)
+        return SequenceTotal(self)
 
     # --- predictions -----------------------------------------------------------------------
 
     def decode(self, view: View, rows: np.ndarray) -> Ragged:
         output = np.empty(int(self.lengths[rows].sum()), np.int16)
         done = 0
-        for piece in self._pieces(rows):
+        for piece in self.chunks(rows):
             emissions, starts = self.emissions(view, piece)
             found, score = output[done : done + starts[-1]], np.empty(piece.size)
             no_truth = frozen(np.zeros(found.size, np.int16))
@@ -208,7 +213,7 @@ class SequenceOracle(Oracle):
         outputs of all examples follow one another, each example's as many as its scores.
         """
         outputs, scores = [], []
-        for piece in self._pieces(rows):
+        for piece in self.chunks(rows):
             emissions, starts = self.emissions(view, piece)
             paths, score = _many(view, emissions, starts, k)
             self._check_possible(piece, score[:, 0])
@@ -226,7 +231,7 @@ class SequenceOracle(Oracle):
             )
 
     def losses(self, rows: np.ndarray, outputs: Ragged) -> np.ndarray:
-        wrong = _wrong(outputs.values, self._all_truth()[rows].values, outputs.starts)
+        wrong = _wrong(outputs.values, self.all_truth()[rows].values, outputs.starts)
         return self.task.loss_scale * (wrong if self.hamming else np.minimum(wrong, 1)).astype(
             np.float64
         )
@@ -274,28 +279,49 @@ class SequenceOracle(Oracle):
         output = checks.within("output", arrays["output"], 0, n_tags, int(starts[-1]))
         return Planes(row, Ragged(output, starts), loss)
 
-    def fingerprint(self) -> str:
-        state = hashlib.blake2b(digest_size=16)
-        truth = None if self.truth is None else self.truth.values
-        for array in (*self.tokens.arrays(), self.starts, truth, self.weight):
-            if array is not None:
-                state.update(f"{array.dtype.str}{array.shape}".encode())
-                state.update(np.ascontiguousarray(array).data)
-        return state.hexdigest()
+    def contents(self, start: int, stop: int) -> Iterable[np.ndarray | None]:
+        first, last = self.starts[start], self.starts[stop]
+        values, columns, entries = self.tokens.rows(first, last).arrays()
+        truth = None if self.truth is None else self.truth.values[first:last]
+        weight = None if self.weight is None else self.weight[start:stop]
+        # Values may be kept as small whole numbers where all of a shard's are.
+        return (
+            values.astype(np.float64), columns.astype(np.int64), entries.astype(np.int64),
+            self.starts[start : stop + 1] - first, truth, weight,
+        )  # fmt: skip
 
-    def size(self, weights: np.ndarray) -> tuple[float, float | None]:
+    def arrays(self) -> dict[str, np.ndarray]:
+        values, columns, entries = self.tokens.arrays()
+        known = {"truth": None if self.truth is None else self.truth.values, "weight": self.weight}
+        return {
+            "values": values, "columns": columns, "entries": entries, "starts": self.starts,
+            **{name: array for name, array in known.items() if array is not None},
+        }  # fmt: skip
+
+    def over(self, arrays: dict[str, np.ndarray], numbers: range) -> SequenceOracle:
+        given = {name: frozen(array) for name, array in arrays.items()}
+        new = copy.copy(self)
+        entries = given["values"], given["columns"], given["entries"]
+        new.tokens, new.starts = SparseRows(*entries, self.task.n_features), given["starts"]
+        new.lengths, new.n, new.numbers = np.diff(new.starts), new.starts.size - 1, numbers
+        new.truth = Ragged(given["truth"], new.starts) if "truth" in given else None
+        new.weight = given.get("weight")
+        new._measure()
+        return new
+
+    def norms(self) -> tuple[np.ndarray, float | None]:
         """The radius is not known: it would take a search of its own."""
-        norms, tags = np.empty(self.n), self._all_truth().values
-        viterbi_tokens.square_norms(*self._sparse(), self.starts, tags, self.n_labels, norms)
+        norms, tags = np.empty(self.n), self.all_truth().values
+        viterbi_tokens.square_norms(*self.sparse(), self.starts, tags, self.n_labels, norms)
         norms += 2.0 * (self.lengths > 0)  # the first tag and the last
         norms += self._step_counts(1)
         if self.task.order == 2:
             norms += (self.lengths > 1) + self._step_counts(2)  # the first two, and three in a row
-        return float(weights @ norms), None
+        return norms, None
 
     def _step_counts(self, order: int) -> np.ndarray:
         """Σ (how often `order` + 1 tags follow one another)², for each sequence."""
-        tags = self._all_truth().values.astype(np.int64)
+        tags = self.all_truth().values.astype(np.int64)
         owner = np.repeat(np.arange(self.n), self.lengths)
         inside = np.flatnonzero(owner[order:] == owner[:-order])
         code = owner[inside]
@@ -312,16 +338,14 @@ class SequenceOracle(Oracle):
 
     # --- what the methods above share ------------------------------------------------------
 
-    def _pieces(self, rows: np.ndarray) -> Iterator[np.ndarray]:
-        for start in range(0, rows.size, self.piece):
-            yield rows[start : start + self.piece]
-
-    def _all_truth(self) -> Ragged:
+    def all_truth(self) -> Ragged:
+        """The true tags, refused where there are none."""
         if self.truth is None:
             raise DataError("the examples have no tags")
         return self.truth
 
-    def _sparse(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def sparse(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values, columns and entries' starts of the tokens."""
         return self.tokens.values, self.tokens.columns, self.tokens.starts
 
 

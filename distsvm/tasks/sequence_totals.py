@@ -14,35 +14,30 @@ from distsvm.tasks.totals import SPARSE_GAIN, Total
 from distsvm.vectors import SparseVector, Vector, index_type, is_small, to_dense
 
 if TYPE_CHECKING:
-    from distsvm.tasks.sequence import SequenceTask
+    from distsvm.tasks.sequence_oracle import SequenceOracle
 
 
 class SequenceTotal(Total):
-    """Keeps L sums for each feature that was touched so far, and the chain's part whole.
+    """Keeps L sums for each feature that was touched so far, and the chain's part whole."""
 
-    Parameters
-    ----------
-    tokens : (values, columns, entries) of the tokens' sparse rows
-    starts, truth : tokens of each sequence, and their labels
-    """
-
-    def __init__(
-        self,
-        task: SequenceTask,
-        tokens: tuple[np.ndarray, np.ndarray, np.ndarray],
-        starts: np.ndarray,
-        truth: np.ndarray,
-        slack: bool,
-    ) -> None:
-        self.task, self._tokens, self._truth, self._slack = task, tokens, (starts, truth), slack
-        n_labels = task.tags().size
-        # Most of these zeros are never written to, and then take no memory.
-        most = 1 + min(task.n_features, tokens[1].size)
-        self._place = np.zeros(task.n_features, np.int32)
-        self._claimed = np.zeros(most, np.int32)
-        self._sums = np.zeros((most, n_labels))
+    def __init__(self, oracle: SequenceOracle) -> None:
+        self.task, self._slack = oracle.task, oracle.slack
+        n_labels = self.task.tags().size
+        self._place = np.zeros(self.task.n_features, np.int32)
+        self._claimed, self._sums = np.zeros(1, np.int32), np.zeros((1, n_labels))
         self._n_places = 1
-        self._chain = np.zeros(task.dim - task.n_features * n_labels)
+        self._chain = np.zeros(self.task.dim - self.task.n_features * n_labels)
+        self.move(oracle)
+
+    def move(self, oracle: SequenceOracle) -> None:  # type: ignore[override]
+        self._tokens, self._truth = oracle.sparse(), (oracle.starts, oracle.all_truth().values)
+        # Most of these zeros are never written to, and then take no memory.
+        most = min(1 + self.task.n_features, self._n_places + self._tokens[1].size)
+        if most > self._claimed.size:
+            claimed, sums = np.zeros(most, np.int32), np.zeros((most, self._sums.shape[1]))
+            claimed[: self._n_places] = self._claimed[: self._n_places]
+            sums[: self._n_places] = self._sums[: self._n_places]
+            self._claimed, self._sums = claimed, sums
 
     def add(self, planes: Planes, weights: np.ndarray) -> None:
         values, columns, entries = self._tokens

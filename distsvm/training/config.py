@@ -70,6 +70,15 @@ class TrainConfig:
         Default: the usable cores. Never changes the result.
     n_shards : int ≥ 1, optional
         Part of the problem (sums are made shard by shard). Default 16, fewer for small data.
+    cache_dir : str, optional
+        A folder on a disk of each worker's own machine, for examples from files as packed arrays:
+        the next start maps them into memory instead of reading the files. What has changed since
+        is read again.
+    worker_memory_mb : float > 0, optional
+        Limit of a worker's memory: its examples, which must be in files, are worked through in
+        pieces of an eighth of it (at least 32 MB), read in every round from cache_dir, or from a
+        folder among the temporary files. Only for one-slack without a cache, which "auto" then
+        means; beside it a worker has some vectors of the length of w.
     random_state : int, optional
         For solvers that draw: multi-plane draws the order in which it visits examples.
     patience : int ≥ 1, default 10
@@ -105,6 +114,8 @@ class TrainConfig:
     executor_options: dict[str, Any] = field(default_factory=dict)
     n_workers: int | None = None
     n_shards: int | None = None
+    cache_dir: str | None = None
+    worker_memory_mb: float | None = None
     random_state: int | None = None
     patience: int = 10
     run_dir: str | None = None
@@ -116,14 +127,17 @@ class TrainConfig:
     # What may differ between a run and its continuation: where it runs and when it stops.
     FREE: ClassVar[frozenset[str]] = frozenset({
         "eps", "rel_gap", "max_rounds", "max_seconds", "executor", "executor_options", "n_workers",
-        "patience", "run_dir", "checkpoint_rounds", "checkpoint_seconds", "keep_checkpoints",
-        "verbose",
+        "cache_dir", "worker_memory_mb", "patience", "run_dir", "checkpoint_rounds",
+        "checkpoint_seconds", "keep_checkpoints", "verbose",
     })  # fmt: skip
 
     def __post_init__(self) -> None:
         if self.C is not None and self.C_per_example is not None:
             raise ConfigError("C and C_per_example are both given; give one of them")
-        for name in ("C", "C_per_example", "max_seconds", "checkpoint_seconds", "plane_memory_mb"):
+        for name in (
+            "C", "C_per_example", "max_seconds", "checkpoint_seconds", "plane_memory_mb",
+            "worker_memory_mb",
+        ):  # fmt: skip
             self._check(name, float, lambda v: v > 0, "a number > 0")
         for name in ("eps", "rel_gap"):
             self._check(name, float, lambda v: v >= 0, "a number ≥ 0")
@@ -142,16 +156,30 @@ class TrainConfig:
             raise ConfigError(f"qp={self.qp!r}: expected the name of a QP solver")
         if not isinstance(self.executor_options, dict):
             raise ConfigError(f"executor_options={self.executor_options!r}: expected a dict")
-        if self.run_dir is not None:
+        for name in ("run_dir", "cache_dir"):
+            value = getattr(self, name)
             try:
-                object.__setattr__(self, "run_dir", os.fspath(self.run_dir))
+                object.__setattr__(self, name, None if value is None else os.fspath(value))
             except TypeError as error:
-                raise ConfigError(f"run_dir={self.run_dir!r}: expected a path") from error
+                raise ConfigError(f"{name}={value!r}: expected a path") from error
+        if self.cache_dir is not None and "://" in self.cache_dir:
+            raise ConfigError(f"cache_dir={self.cache_dir!r}: expected a folder on a local disk")
+        if self.worker_memory_mb is not None:
+            self._check_fits_pieces()
         lowest = 2 * (self.n_blocks or 1) + 1
         self._check("max_cuts", int, lambda v: v >= lowest, f"a whole number ≥ {lowest}")
         self._choose("rescaling", ("margin", "slack"))
         self._choose("solver", ("auto", *SOLVERS))
         self._choose("executor", ("auto", "serial", "threads", "processes", "ray"))
+
+    def _check_fits_pieces(self) -> None:
+        if self.solver not in ("auto", "one-slack"):
+            raise ConfigError(f"worker_memory_mb is for solver='one-slack', not {self.solver!r}")
+        if self.cache_size not in ("auto", 0):
+            raise ConfigError(
+                f"worker_memory_mb and cache_size={self.cache_size}: planes of examples would take "
+                "memory of their own; expected 0 or 'auto'"
+            )
 
     def _check(self, name: str, kind: type, good: Any, expected: str) -> None:
         value = getattr(self, name)

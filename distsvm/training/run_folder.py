@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from distsvm.data.files import whole_path
 from distsvm.errors import DAMAGE, CheckpointError, ConfigError, DistSVMError
 from distsvm.solvers.base import Round
 from distsvm.storage import MAX_JSON_BYTES, new_file, opened_file, read_manifest, write_json
@@ -26,7 +27,7 @@ FORMAT = 1
 
 
 class RunFolder:
-    """`run.json`, `history.jsonl`, `checkpoints/`, `result.json` and `model/` of one run.
+    """`run.json`, `data.json`, `history.jsonl`, `checkpoints/`, `result.json` and `model/`.
 
     Who writes holds the folder, in a session of its own: `state.json` says what has become of it.
     """
@@ -200,5 +201,5 @@ def described_paths(data: Any) -> list[str] | None:
         and paths
         and all(isinstance(p, (str, os.PathLike)) for p in paths)
     ):
-        return [os.path.abspath(os.path.expanduser(os.fspath(p))) for p in paths]
+        return [whole_path(p) for p in paths]
     return None

@@ -31,6 +31,8 @@ and take more of it (benchmarks/solvers.py)."""
 
 def holds_planes(config: TrainConfig, task: Task) -> bool:
     """Whether the solver has the workers keep planes with their α, beside no other cache."""
+    if config.worker_memory_mb is not None:
+        return False
     return solver_class(config.solver, task.suited_solver) is MultiPlane
 
 

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from distsvm.data import open_data
+from distsvm.data.files import whole_path
+from distsvm.data.keeping import Keeping
 from distsvm.data.remembered import plain_options, remembered
 from distsvm.errors import CheckpointError, ConfigError, DataError
 from distsvm.executors import make_executor
@@ -32,6 +34,7 @@ from distsvm.training.checkpoint import (
     write_checkpoint,
 )
 from distsvm.training.config import TrainConfig
+from distsvm.training.data_manifest import DataManifest
 from distsvm.training.metrics import RayMetrics, run_name
 from distsvm.training.result import TrainResult
 from distsvm.training.run_folder import RunFolder, described_paths
@@ -112,10 +115,15 @@ class Trainer:
         checks = []
         if validation is not None:
             checks = list(open_data(validation, **kind).specs(None, cost))
+        self.manifest = DataManifest.of([*specs, *checks])
+        if self.folder is not None:
+            self.manifest.check_files(self.folder.path)
+        cache_dir = None if config.cache_dir is None else whole_path(config.cache_dir)
+        keeping = Keeping(cache_dir, config.worker_memory_mb)
         self.shards = range(len(specs))
         self.check_shards = range(len(specs), len(specs) + len(checks))
         self.executor.start(
-            [partial(ShardWorker, spec) for spec in (*specs, *checks)],
+            [partial(ShardWorker, spec, keeping) for spec in (*specs, *checks)],
             groups=[group for group in (self.shards, self.check_shards) if group],
         )
         summaries = self.executor.run("scan", self.task)
@@ -129,11 +137,13 @@ class Trainer:
             shards=self.shards, each=[(first,) for first in firsts[: len(specs)]],
         )  # fmt: skip
         self.check_fingerprint = ""
+        self.manifest.digests = [fact.fingerprint for fact in facts]
         if checks:
             self.executor.prepare("attach", self.task, shards=self.check_shards)
             if self.folder is not None:
                 parts = self.executor.run("fingerprint", shards=self.check_shards)
                 self.check_fingerprint = "".join(parts)
+                self.manifest.digests += parts
         self.facts = _sum(facts)
         self._tell_dropped()
         self.load_s = time.perf_counter() - self._started
@@ -152,7 +162,8 @@ class Trainer:
         if holds_planes(self.config, self.task):
             return 0
         if self.config.cache_size == "auto":
-            return 0 if self.task.enumerates else CACHE_SIZE
+            in_pieces = self.config.worker_memory_mb is not None
+            return 0 if self.task.enumerates or in_pieces else CACHE_SIZE
         return int(self.config.cache_size)
 
     def default_C(self) -> float:
@@ -205,6 +216,7 @@ class Trainer:
             used=asdict(self._start_facts()),
             problem=self._problem(),
         )
+        self.manifest.write(folder.path)
 
     def _start(self, start: Any) -> np.ndarray | None:
         if start is None:
@@ -228,7 +240,9 @@ class Trainer:
             name: hashlib.blake2b(array.tobytes()).hexdigest() for name, array in arrays.items()
         }
         text = canonical([description, digests])
-        config = self.config.as_dict()
+        # What "auto" came to, which depends on what is free to change.
+        planes = {"solver": type(self.solver).__name__, "cache_size": self.cache_size}
+        config = self.config.as_dict() | planes
         return {
             "task": f"{description['task']}:{digest(text):x}",
             "data": f"{digest(self.facts.fingerprint):x}",
@@ -241,6 +255,7 @@ class Trainer:
             return None
         assert self.folder is not None
         problem = self._problem()
+        self.manifest.check_digests(self.folder.path)
         check_same_problem(self.folder.path, self.folder.read().get("problem", {}), problem)
         checkpoint = latest_checkpoint(self.folder.path)
         if checkpoint is None:

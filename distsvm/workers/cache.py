@@ -76,6 +76,8 @@ class PlaneCache:
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a later run needs to go on with the same bits."""
+        if not self.size:
+            return {}
         row, slot = np.nonzero(self._stamp != NEVER)
         planes = Planes(row, self._output[row * self.size + slot], self._loss[row, slot])
         return self.oracle.pack(planes) | {
@@ -86,6 +88,8 @@ class PlaneCache:
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up the state that `state` gave."""
+        if not self.size:
+            return
         planes = self.oracle.unpack(state)
         slot = checks.within("slot", state["slot"], 0, self.size, len(planes))
         self._stamp[:] = NEVER

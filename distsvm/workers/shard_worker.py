@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from distsvm.data.keeping import Keeping, load
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import DAMAGE, CheckpointError, DataError
 from distsvm.messages import Ascended, Ascent, Facts, Holding, Planes, Score, Summary, Sums
@@ -19,19 +19,31 @@ from distsvm.tasks.base import Task
 from distsvm.tasks.oracle import Oracle, Separation
 from distsvm.workers.ascent import BlockAscent
 from distsvm.workers.cache import PlaneCache
+from distsvm.workers.pieces import PiecedOracle, pack_pieces
 
 
 class ShardWorker:
-    """Loads one shard, binds a task to it and answers rounds; a rebuilt one has an empty cache."""
+    """Loads one shard, binds a task to it and answers rounds; a rebuilt one has an empty cache.
 
-    def __init__(self, spec: ShardSpec) -> None:
-        self.shard = spec.load()
-        if not self.shard.n:
-            raise DataError(f"an empty shard: {self.shard.source} has no examples")
+    With limited memory the shard stays on disk, and is worked through in pieces; see
+    distsvm.workers.pieces.
+    """
+
+    def __init__(self, spec: ShardSpec, keeping: Keeping | None = None) -> None:
+        keeping = keeping or Keeping()
+        self._store = keeping.store()
+        self._specs = keeping.pieces(spec)
+        if not self._specs:
+            self.shard = load(spec, self._store)
+            if not self.shard.n:
+                raise DataError(f"an empty shard: {self.shard.source} has no examples")
 
     def scan(self, task: Task) -> Summary:
         """What the task wants to know of the data before it is bound."""
-        return task.scan(self.shard)
+        if not self._specs:
+            return task.scan(self.shard)
+        parts = (task.scan(load(spec, self._store, mapped=False)) for spec in self._specs)
+        return reduce(add, parts)
 
     def attach(
         self,
@@ -47,11 +59,19 @@ class ShardWorker:
         The shard itself is let go: what the oracle needs of it, it has. `keep_outputs` keeps the
         outputs as they were given, for scores that compare those.
         """
-        shard = self.shard if first is None else replace(self.shard, first=first)
-        del self.shard
-        self.outputs = shard.y if keep_outputs else None
-        self.oracle: Oracle = task.oracle(shard, rescaling)
-        self.own_weight = np.ones(shard.n) if shard.weight is None else shard.weight
+        self.outputs = None
+        if self._specs:
+            assert self._store is not None
+            frame, pieces = pack_pieces(task, rescaling, self._specs, self._store)
+            pieced = PiecedOracle(frame, pieces, first or 0)
+            self.oracle: Oracle = pieced
+            self.own_weight = pieced.weights()
+        else:
+            shard = self.shard if first is None else replace(self.shard, first=first)
+            del self.shard
+            self.outputs = shard.y if keep_outputs else None
+            self.oracle = task.oracle(shard, rescaling)
+            self.own_weight = np.ones(shard.n) if shard.weight is None else shard.weight
         self.cache = PlaneCache(self.oracle, cache_size)
         self._dim = task.dim
         self._round: int | None = None
@@ -99,14 +119,14 @@ class ShardWorker:
     def fresh(self, w: np.ndarray) -> Sums:
         """The exact round: the oracle on every example at w."""
         view, tally = self.oracle.view(w), Tally(self)
-        for rows in self._pieces(np.arange(self.oracle.n)):
+        for rows in self.oracle.chunks(np.arange(self.oracle.n)):
             tally.add_fresh(self._ask(view, rows))
         return tally.sums(n_calls=self.oracle.n)
 
     def cached(self, w: np.ndarray) -> Sums:
         """A cut from the caches alone."""
         view, tally = self.oracle.view(w), Tally(self)
-        for rows in self._pieces(np.arange(self.oracle.n)):
+        for rows in self.oracle.chunks(np.arange(self.oracle.n)):
             tally.add_cached(*self.cache.best(view, rows))
         return tally.sums(n_calls=0)
 
@@ -122,14 +142,14 @@ class ShardWorker:
             self._round, self._answers = round_number, []
         n_asked = sum(len(answer.planes) for answer in self._answers)
         n_more = min(n - n_asked, int(np.ceil(fraction * n)))
-        for rows in self._pieces((self._turn + np.arange(n_more)) % max(1, n)):
+        for rows in self.oracle.chunks((self._turn + np.arange(n_more)) % max(1, n)):
             self._answers.append(self._ask(view, rows))
         self._turn = int((self._turn + n_more) % max(1, n))  # all examples may be left out
         waiting = np.ones(n, dtype=bool)
         for answer in self._answers:
             waiting[answer.planes.row] = False
             tally.add_fresh(answer)
-        for rows in self._pieces(np.flatnonzero(waiting)):
+        for rows in self.oracle.chunks(np.flatnonzero(waiting)):
             tally.add_cached(*self.cache.best(view, rows))
         return tally.sums(n_calls=n_more)
 
@@ -137,10 +157,6 @@ class ShardWorker:
         answer = self.oracle.separate(view, rows)
         self.cache.insert(answer.planes)
         return answer
-
-    def _pieces(self, rows: np.ndarray) -> Iterator[np.ndarray]:
-        for start in range(0, rows.size, self.oracle.piece):
-            yield rows[start : start + self.oracle.piece]
 
     # --- dual ascent -----------------------------------------------------------------------
 
@@ -183,7 +199,7 @@ class ShardWorker:
     def evaluate(self, w: np.ndarray) -> Score:
         """Loss and accuracy of w's predictions."""
         view = self.oracle.view(w)
-        pieces = self._pieces(np.arange(self.oracle.n))
+        pieces = self.oracle.chunks(np.arange(self.oracle.n))
         return reduce(add, (self._score(rows, self.oracle.decode(view, rows)) for rows in pieces))
 
     def score(self, outputs: Any) -> Score:

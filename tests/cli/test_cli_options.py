@@ -44,6 +44,8 @@ EXAMPLES = {
     "--seed": ("11", 11),
     "--executor": ("threads", "threads"),
     "--workers": ("2", 2),
+    "--cache-dir": ("packed", "packed"),
+    "--worker-memory": ("512", 512.0),
     "--run-dir": ("runs/a", "runs/a"),
     "--checkpoint-rounds": ("10", 10),
     "--checkpoint-seconds": ("1.5", 1.5),

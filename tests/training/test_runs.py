@@ -123,7 +123,8 @@ def test_the_folder_holds_what_the_result_says(tmp_path):
     result = go(tmp_path / "run")
     names = {p.name for p in (tmp_path / "run").iterdir()}
     assert names == {
-        "run.json", "history.jsonl", "checkpoints", "model", "result.json", "state.json",
+        "data.json", "run.json", "history.jsonl", "checkpoints", "model", "result.json",
+        "state.json",
     }  # fmt: skip
     told = json.loads((tmp_path / "run" / "result.json").read_text())
     assert told["gap"] == result.gap

@@ -14,7 +14,7 @@ from distsvm.errors import ConfigError
 from distsvm.tasks.base import Task
 
 TITLE = "classes"
-FORMATS = ("svmlight", "parquet")
+FORMATS = ("svmlight", "parquet", "jsonl")
 LOSSES = (
     "zero-one (default), Δ(y, ŷ) = [y ≠ ŷ]; or a file with a cost matrix, one row a true class and "
     "one column a predicted one, in increasing order of labels, with commas or spaces between them"

@@ -12,8 +12,9 @@ import numpy as np
 from distsvm.data.files import Paths, find_files
 from distsvm.data.ragged import Ragged
 from distsvm.data.readers.column_lines import ColumnReading, Columns
-from distsvm.data.readers.lines import Part, described, text_bytes
-from distsvm.data.readers.sentences import cut_sentences
+from distsvm.data.readers.lines import Part, Starts, described, text_bytes
+from distsvm.data.readers.pieces import TextSpec
+from distsvm.data.readers.sentences import cut_sentences, sentence_starts
 from distsvm.data.readers.token_rows import FIRST_CODE, Field, token_rows
 from distsvm.data.sequences import SequenceRows, TagRows
 from distsvm.data.shard import Shard
@@ -59,7 +60,7 @@ class ConllData(ColumnData):
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Files whose name ends in .gz are unpacked; each of them lies whole in one shard.
+        Packed files (.gz, .bz2, .xz) are unpacked; each of them lies whole in one shard.
     tag : int or None, default -1
         The column of the tag: from 0, or from the end if it is negative. None: tags are not read.
     word : int, default 0
@@ -104,13 +105,20 @@ class ConllData(ColumnData):
 
 
 @dataclass(frozen=True)
-class ColumnSpec:
+class ColumnSpec(TextSpec):
     """The parts of files that make up one shard, and how they are read."""
 
     parts: tuple[Part, ...]
     columns: Columns
     templates: Templates
     hash_bits: int | None = None
+
+    @property
+    def growth(self) -> float:
+        return 16.0  # a word has dozens of features
+
+    def starts(self) -> Starts:
+        return sentence_starts(self.columns)
 
     def load(self) -> Shard:
         others = self.templates.columns

@@ -17,7 +17,7 @@ class ConlluData(ColumnData):
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Files whose name ends in .gz are unpacked; each of them lies whole in one shard.
+        Packed files (.gz, .bz2, .xz) are unpacked; each of them lies whole in one shard.
     tag : str or None, default "xpos"
         The column of the tag: upos, xpos, or any other. None: tags are not read.
     templates : Templates or str, default DEFAULT

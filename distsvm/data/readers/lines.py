@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice, pairwise
@@ -11,7 +10,7 @@ from typing import BinaryIO, TypeAlias
 
 import numpy as np
 
-from distsvm.data.files import is_gzip, opened
+from distsvm.data.files import file_bytes, opened, packing
 from distsvm.data.partition import MAX_SHARDS, partition
 from distsvm.errors import ConfigError, DataError
 
@@ -21,7 +20,8 @@ MIN_BYTES = 1 << 16  # of a shard, unless the number of shards is given
 BLOCK_BYTES = 1 << 20  # of text at a time
 UNITS_PER_SHARD = 8  # places in a shard's length where a cut may fall
 MAX_LINE = 1 << 27  # bytes; what has no newline for so long is no text of examples
-GZIP_RATIO = 4  # text usually packs to about a quarter
+PACKED_RATIO = 4  # text usually packs to about a quarter
+CUT_READ_AHEAD = 1 << 16  # little is read around a cut
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,9 @@ class Part:
         return self.path if self.stop is None else f"{self.path}, bytes {self.start} to {self.stop}"
 
 
-Starts: TypeAlias = "Callable[[BinaryIO, int], Iterator[int]]"
+Starts: TypeAlias = "Callable[[BinaryIO, int, int], Iterator[int]]"
+"""Of (file, spacing, place): where examples begin, each at least `spacing` bytes after the one
+before, from `place` on, which is where the file is and where one begins."""
 
 
 def cut_files(
@@ -54,9 +56,8 @@ def cut_files(
 
     Parameters
     ----------
-    starts : function of (file, spacing), optional
-        Yields where examples begin, each at least `spacing` bytes after the one before; by default
-        every line that is neither blank nor a comment is one.
+    starts : Starts, optional
+        By default every line that is neither blank nor a comment is an example.
     what : str
         What the file has none of, if it has none.
     """
@@ -64,7 +65,7 @@ def cut_files(
         raise ConfigError(f"n_shards={n_shards}: expected at least 1")
     n_bytes = text_bytes(paths)
     n_parts = n_shards or max(1, min(MAX_SHARDS, n_bytes // MIN_BYTES))
-    starts = starts or _example_starts
+    starts = starts or example_starts
     units = _units(paths, n_bytes // (n_parts * UNITS_PER_SHARD), starts, what)
     if len(units) < n_parts:
         units = _units(paths, 1, starts, what)
@@ -84,7 +85,7 @@ def described(parts: Sequence[Part]) -> str:
 
 def text_bytes(paths: Sequence[str]) -> int:
     """The bytes of text in all these files; a guess where they are packed."""
-    return sum(os.path.getsize(path) * (GZIP_RATIO if is_gzip(path) else 1) for path in paths)
+    return sum(file_bytes(path) * (PACKED_RATIO if packing(path) else 1) for path in paths)
 
 
 def blocks(part: Part) -> Iterator[tuple[int, bytes]]:
@@ -117,23 +118,22 @@ def _units(paths: Sequence[str], spacing: int, starts: Starts, what: str) -> lis
     """Parts of at least `spacing` bytes, where they are not the last; a packed file is one."""
     units: list[Part] = []
     for path in paths:
-        with opened(path) as file:
-            found = starts(file, spacing)
-            places = list(islice(found, 1) if is_gzip(path) else found)
+        with opened(path, CUT_READ_AHEAD) as file:
+            found = starts(file, spacing, 0)
+            places = list(islice(found, 1) if packing(path) else found)
         if not places:
             raise DataError(f"{path}: the file has no {what}")
-        if is_gzip(path):
+        if packing(path):
             units.append(Part(path, 0, None))
         else:
             # From the first byte on, so that what is wrong before the first example is seen.
-            edges = pairwise([0, *places[1:], os.path.getsize(path)])
+            edges = pairwise([0, *places[1:], file_bytes(path)])
             units += [Part(path, start, stop) for start, stop in edges]
     return units
 
 
-def _example_starts(file: BinaryIO, spacing: int) -> Iterator[int]:
-    """Where lines with an example begin, each at least `spacing` bytes after the one before."""
-    place = 0
+def example_starts(file: BinaryIO, spacing: int, place: int) -> Iterator[int]:
+    """Where lines with an example begin; see Starts."""
     while line := read_line(file):
         if line.lstrip()[:1] not in (b"", b"#"):
             yield place

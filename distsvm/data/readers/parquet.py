@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
@@ -14,11 +13,13 @@ import numpy as np
 
 from distsvm.data.dataset import Dataset, Unlabelled
 from distsvm.data.features import DenseRows, SparseRows
-from distsvm.data.files import Paths, find_files
+from distsvm.data.files import Paths, file_bytes, find_files
 from distsvm.data.partition import default_n_shards, partition
 from distsvm.data.readers.columns import Column
 from distsvm.data.readers.growing import GrowingRows
 from distsvm.data.readers.layout import LISTS, SPARSE, Layout
+from distsvm.data.readers.lines import Part
+from distsvm.data.readers.pieces import rows_of_piece
 from distsvm.data.readers.tables import Table, opened_table, pyarrow
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
@@ -27,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 BATCH_VALUES = 1 << 19  # read at a time, so that memory stays near the size of the matrix
 UNKNOWN_WIDTH = 64
+COPIES = 2.0  # of a piece: what is read, and what it becomes
 
 
 class ParquetData:
@@ -64,15 +66,11 @@ class ParquetData:
     ) -> None:
         pyarrow()
         self.paths = find_files(paths)
-        if features is not None and columns is not None:
-            raise ConfigError("features and columns are both given, expected one of them")
-        if isinstance(columns, str) or (columns is not None and not columns):
-            raise ConfigError(f"columns={columns!r}: expected a list of column names")
-        self.names = (label, features, weight, None if columns is None else tuple(columns))
+        self.names = checked_names(label, features, weight, columns)
 
     @property
     def n_bytes(self) -> int:
-        return sum(os.path.getsize(path) for path in self.paths)
+        return sum(file_bytes(path) for path in self.paths)
 
     def unlabelled(self) -> Dataset:
         """The same data without its labels, whether or not there is such a column."""
@@ -92,23 +90,9 @@ class ParquetData:
         Shards are runs of whole row groups (of record batches in Arrow files); a group is only
         cut where it is larger than a shard.
         """
-        if n_shards is not None and n_shards < 1:
-            raise ConfigError(f"n_shards={n_shards}: expected at least 1")
         layout, groups = self._look()
-        n_rows = sum(group.n_rows for group in groups)
-        if n_rows == 0:
-            raise DataError(f"{', '.join(self.paths)}: there are no rows")
-        if n_shards is not None and n_shards > n_rows:
-            logger.warning("n_shards=%d: the data gives no more than %d", n_shards, n_rows)
-        n_parts = min(n_shards or default_n_shards(n_rows), n_rows)
-        units = [
-            part for group in groups for part in group.cut(ceil(group.n_rows * n_parts / n_rows))
-        ]
-        costs = np.array([unit.n_rows for unit in units], dtype=np.float64)
-        return [
-            ParquetSpec(tuple(units[run.start : run.stop]), layout)
-            for run in partition(costs, n_parts)
-        ]
+        runs = cut_groups(groups, n_shards, ", ".join(self.paths))
+        return [ParquetSpec(run, layout) for run in runs]
 
     def _look(self) -> tuple[Layout, list[Group]]:
         """The layout of all files, which must be one, and their groups of rows."""
@@ -177,6 +161,10 @@ class ParquetSpec:
     layout: Layout
 
     def load(self) -> Shard:
+        return self.read(self._batches)
+
+    def read(self, batches: Callable[[int], Iterator[dict[str, Column]]]) -> Shard:
+        """The shard of these batches, of no more than about so many rows each."""
         layout = self.layout
         n_rows = sum(group.n_rows for group in self.groups)
         n_columns = layout.width or 0
@@ -184,7 +172,7 @@ class ParquetSpec:
         rows = GrowingRows(np.dtype(layout.dtype))
         labels, weights = [], []
         at = 0
-        for batch in self._batches(max(1, BATCH_VALUES // (n_columns or UNKNOWN_WIDTH))):
+        for batch in batches(max(1, BATCH_VALUES // (n_columns or UNKNOWN_WIDTH))):
             first = batch[layout.features[0]]
             stop = at + len(first.array)
             if layout.form == SPARSE:
@@ -209,6 +197,26 @@ class ParquetSpec:
         )
 
     @property
+    def parts(self) -> tuple[Part, ...]:
+        """The rows of each file, as parts."""
+        runs = [list(run) for _, run in groupby(self.groups, lambda group: group.path)]
+        return tuple(Part(run[0].path, run[0].start, run[-1].stop) for run in runs)
+
+    def pieces(self, n_bytes: float) -> list[ParquetSpec]:
+        """The same examples in order, in specs of about so many bytes of memory each."""
+        layout, n_rows = self.layout, sum(group.n_rows for group in self.groups)
+        if layout.width is not None:
+            row_bytes = float(layout.width * np.dtype(layout.dtype).itemsize)
+        else:
+            with opened_table(self.groups[0].path) as table:
+                row_bytes = table.n_bytes / sum(table.group_rows)
+        size = rows_of_piece(n_bytes, COPIES * row_bytes)
+        return [
+            replace(self, groups=_rows_of(self.groups, start, start + size))
+            for start in range(0, n_rows, size)
+        ]
+
+    @property
     def source(self) -> str:
         first, last = self.groups[0], self.groups[-1]
         if first.path == last.path:
@@ -220,3 +228,44 @@ class ParquetSpec:
             with opened_table(path) as table:
                 for group in groups:
                     yield from group.batches(table, self.layout.columns, n_rows)
+
+
+def checked_names(
+    label: str | None, features: str | None, weight: str | None, columns: Sequence[str] | None
+) -> tuple[str | None, str | None, str | None, tuple[str, ...] | None]:
+    """The names of columns that are given, as Layout.of takes them."""
+    if features is not None and columns is not None:
+        raise ConfigError("features and columns are both given, expected one of them")
+    if isinstance(columns, str) or (columns is not None and not columns):
+        raise ConfigError(f"columns={columns!r}: expected a list of column names")
+    return label, features, weight, None if columns is None else tuple(columns)
+
+
+def cut_groups(
+    groups: Sequence[Group], n_shards: int | None, source: str
+) -> list[tuple[Group, ...]]:
+    """The groups of each of n_shards shards of about equal rows, none of them empty."""
+    if n_shards is not None and n_shards < 1:
+        raise ConfigError(f"n_shards={n_shards}: expected at least 1")
+    n_rows = sum(group.n_rows for group in groups)
+    if n_rows == 0:
+        raise DataError(f"{source}: there are no rows")
+    if n_shards is not None and n_shards > n_rows:
+        logger.warning("n_shards=%d: the data gives no more than %d", n_shards, n_rows)
+    n_parts = min(n_shards or default_n_shards(n_rows), n_rows)
+    units = [part for group in groups for part in group.cut(ceil(group.n_rows * n_parts / n_rows))]
+    costs = np.array([unit.n_rows for unit in units], dtype=np.float64)
+    return [tuple(units[run.start : run.stop]) for run in partition(costs, n_parts)]
+
+
+def _rows_of(groups: Sequence[Group], start: int, stop: int) -> tuple[Group, ...]:
+    """The rows start … stop − 1 of all rows of these groups."""
+    found, at = [], 0
+    for group in groups:
+        first, last = max(start, at), min(stop, at + group.n_rows)
+        if first < last:
+            found.append(
+                replace(group, start=group.start + first - at, stop=group.start + last - at)
+            )
+        at += group.n_rows
+    return tuple(found)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import BinaryIO, Protocol
 
 from distsvm.data.files import line_number
-from distsvm.data.readers.lines import Part, blocks, cut_files, read_line
+from distsvm.data.readers.lines import Part, Starts, blocks, cut_files, read_line
 from distsvm.errors import DataError
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -28,8 +28,12 @@ def cut_sentences(
     paths: Sequence[str], n_shards: int | None, sentences: Sentences
 ) -> list[tuple[Part, ...]]:
     """As cut_files, where an example is a sentence."""
-    starts = partial(_sentence_starts, sentences=sentences)
-    return cut_files(paths, n_shards, starts, "sentences")
+    return cut_files(paths, n_shards, sentence_starts(sentences), "sentences")
+
+
+def sentence_starts(sentences: Sentences) -> Starts:
+    """Where sentences of this format begin."""
+    return partial(_sentence_starts, sentences=sentences)
 
 
 def texts(part: Part) -> Iterator[tuple[int, bytes]]:
@@ -48,9 +52,10 @@ def texts(part: Part) -> Iterator[tuple[int, bytes]]:
         yield offset, text
 
 
-def _sentence_starts(file: BinaryIO, spacing: int, sentences: Sentences) -> Iterator[int]:
-    """Where sentences begin, each at least `spacing` bytes after the one before."""
-    place = 0
+def _sentence_starts(
+    file: BinaryIO, spacing: int, place: int, sentences: Sentences
+) -> Iterator[int]:
+    """Where sentences begin; see Starts."""
     begins = sentences.beginnings(at_start=True)
     while line := read_line(file):
         if begins(line if place else line.removeprefix(BYTE_ORDER_MARK)):

@@ -13,8 +13,9 @@ from distsvm.data.features import SparseRows
 from distsvm.data.files import Paths, find_files, line_number
 from distsvm.data.ragged import Ragged
 from distsvm.data.readers.growing import GrowingRows
-from distsvm.data.readers.lines import Part, described, text_bytes
-from distsvm.data.readers.sentences import cut_sentences, texts
+from distsvm.data.readers.lines import Part, Starts, described, text_bytes
+from distsvm.data.readers.pieces import TextSpec
+from distsvm.data.readers.sentences import cut_sentences, sentence_starts, texts
 from distsvm.data.readers.svmlight import SvmlightSpec
 from distsvm.data.sequences import SequenceRows, TagRows
 from distsvm.data.shard import Shard
@@ -33,7 +34,7 @@ class SvmHmmData:
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Files whose name ends in .gz are unpacked; each of them lies whole in one shard.
+        Packed files (.gz, .bz2, .xz) are unpacked; each of them lies whole in one shard.
     labelled : bool
         False reads lines for prediction: tags may be missing and are ignored.
 
@@ -87,11 +88,14 @@ class _RunsOfQids:
 
 
 @dataclass(frozen=True)
-class SvmHmmSpec:
+class SvmHmmSpec(TextSpec):
     """The parts of files that make up one shard."""
 
     parts: tuple[Part, ...]
     labelled: bool = True
+
+    def starts(self) -> Starts:
+        return sentence_starts(_RunsOfQids())
 
     def load(self) -> Shard:
         rows = GrowingRows(np.float64)

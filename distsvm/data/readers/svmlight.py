@@ -12,6 +12,7 @@ from distsvm.data.features import SparseRows, frozen
 from distsvm.data.files import Paths, find_files, line_number
 from distsvm.data.readers.growing import Growing, GrowingRows
 from distsvm.data.readers.lines import Part, blocks, cut_files, described, text_bytes
+from distsvm.data.readers.pieces import TextSpec
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
 from distsvm.kernels import svmlight as kernel
@@ -34,7 +35,7 @@ class SvmlightData:
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Files whose name ends in .gz are unpacked; each of them lies whole in one shard.
+        Packed files (.gz, .bz2, .xz) are unpacked; each of them lies whole in one shard.
     dtype : float64 or float32
         The type of the features; numbers are rounded correctly.
     labelled : bool
@@ -71,7 +72,7 @@ class SvmlightData:
 
 
 @dataclass(frozen=True)
-class SvmlightSpec:
+class SvmlightSpec(TextSpec):
     """The parts of files that make up one shard."""
 
     parts: tuple[Part, ...]

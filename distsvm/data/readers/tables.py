@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from distsvm.data.files import opened
+from distsvm.data.remote import is_uri
 from distsvm.errors import ConfigError, DataError
 
 
@@ -15,6 +16,8 @@ class Table(Protocol):
 
     schema: Any
     group_rows: list[int]
+    n_bytes: int
+    """Of all rows, before they were packed."""
 
     def batches(self, group: int, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         """The group's rows in order, as record batches of no more than about n_rows."""
@@ -43,10 +46,21 @@ def opened_table(path: str) -> Iterator[Table]:
         )
     try:
         # Not mapped into memory: a file that shrinks meanwhile would kill the process.
-        with arrow.OSFile(path) as source:
+        with _source(path) as source:
             yield _ParquetTable(source) if magic[:4] == b"PAR1" else _ArrowTable(source)
     except (arrow.ArrowInvalid, arrow.ArrowNotImplementedError, OSError) as error:
         raise DataError(f"{path}: cannot be read ({error})") from error
+
+
+@contextmanager
+def _source(path: str) -> Iterator[Any]:
+    arrow = pyarrow()
+    if is_uri(path):
+        with opened(path) as file:
+            yield arrow.PythonFile(file, "r")
+    else:
+        with arrow.OSFile(path) as file:
+            yield file
 
 
 class _ParquetTable:
@@ -56,6 +70,7 @@ class _ParquetTable:
         self._file = ParquetFile(source)
         self.schema = self._file.schema_arrow
         facts = self._file.metadata
+        self.n_bytes = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
         self.group_rows = [facts.row_group(i).num_rows for i in range(facts.num_row_groups)]
 
     def batches(self, group: int, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
@@ -69,7 +84,7 @@ class _ArrowTable:
     def __init__(self, source: Any) -> None:
         from pyarrow import ipc
 
-        self._source = source
+        self._source, self.n_bytes = source, source.size()
         self.schema = ipc.open_file(source).schema
         reader = self._reader([0] if len(self.schema) else [])
         self.group_rows = [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]

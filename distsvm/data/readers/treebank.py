@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from distsvm.data.files import TREE_ENDINGS, Paths, find_files, is_gzip, line_number, opened
+from distsvm.data.files import (
+    TREE_ENDINGS,
+    Paths,
+    file_bytes,
+    find_files,
+    is_folder,
+    line_number,
+    opened,
+    packing,
+    unpacked_name,
+)
 from distsvm.data.partition import MAX_SHARDS, partition
-from distsvm.data.readers.lines import UNITS_PER_SHARD, Part, blocks, text_bytes
+from distsvm.data.readers.lines import UNITS_PER_SHARD, Part, Starts, blocks, text_bytes
+from distsvm.data.readers.pieces import TextSpec
 from distsvm.data.shard import Shard
 from distsvm.data.trees import parse_trees, strip
 from distsvm.errors import ConfigError, DataError
@@ -31,7 +42,7 @@ class TreebankData:
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Of a folder the files .mrg, .tree, .trees, .brackets, .ptb, also with .gz; packed files
+        Of a folder the files .mrg, .tree, .trees, .brackets, .ptb, also packed; packed files
         are never cut.
     strip_empty : bool, default True
         Take out empty elements (leaves with the tag -NONE-), and phrases that have nothing else.
@@ -94,7 +105,7 @@ class TreebankData:
 
 
 @dataclass(frozen=True)
-class TreebankSpec:
+class TreebankSpec(TextSpec):
     """The parts of files that make up one shard."""
 
     parts: tuple[Part, ...]
@@ -102,6 +113,13 @@ class TreebankSpec:
     strip_functions: bool = True
     max_length: int | None = None
     labelled: bool = True
+
+    @property
+    def growth(self) -> float:
+        return 20.0  # a tree is many Python objects
+
+    def starts(self) -> Starts:
+        return _tree_starts
 
     def load(self) -> Shard:
         inputs: list[Any] = []
@@ -140,8 +158,8 @@ def _tree_files(paths: Paths) -> list[str]:
     files: list[str] = []
     for path in given or find_files(given):
         found = find_files(path)
-        if os.path.isdir(os.path.expanduser(os.fspath(path))):
-            found = [f for f in found if f.lower().removesuffix(".gz").endswith(TREE_ENDINGS)]
+        if is_folder(path):
+            found = [f for f in found if unpacked_name(f).endswith(TREE_ENDINGS)]
             if not found:
                 endings = ", ".join(TREE_ENDINGS)
                 raise DataError(f"{os.fspath(path)}: the folder has no {endings} files")
@@ -153,33 +171,36 @@ def _units(paths: Sequence[str], spacing: int) -> list[Part]:
     """Parts of at least `spacing` bytes, where they are not the last of a file."""
     units: list[Part] = []
     for path in paths:
-        if is_gzip(path):
+        if packing(path):
             units.append(Part(path, 0, None))
             continue
-        size = os.path.getsize(path)
-        starts = [0] if size <= spacing else _tree_starts(path, spacing)
+        size = file_bytes(path)
+        starts = [0]
+        if size > spacing:
+            with opened(path) as file:
+                starts = list(_tree_starts(file, spacing, 0))
         units += [Part(path, start, stop) for start, stop in pairwise([*starts, size])]
     return units
 
 
-def _tree_starts(path: str, spacing: int) -> list[int]:
-    """0, and places of brackets at a line's beginning outside of all trees, `spacing` apart."""
-    starts = [0]
+def _tree_starts(file: BinaryIO, spacing: int, place: int) -> Iterator[int]:
+    """`place`, and brackets at a line's beginning outside of all trees; see Starts."""
+    yield place
+    last = place
     first: int | None = None  # bracket of the file; a part before it would have no trees
-    offset, depth, before = 0, 0, ord("\n")
-    with opened(path) as file:
-        while block := file.read(1 << 20):
-            text = np.frombuffer(block, dtype=np.uint8)
-            opening = text == ord("(")
-            if first is None and opening.any():
-                first = offset + int(opening.argmax())
-            depths = depth + np.cumsum(opening.astype(np.int64) - (text == ord(")")))
-            line_begins = np.append(before, text[:-1]) == ord("\n")
-            for place in (offset + np.flatnonzero(opening & line_begins & (depths == 1))).tolist():
-                if place - starts[-1] >= spacing and place != first:
-                    starts.append(place)
-            offset, depth, before = offset + text.size, int(depths[-1]), int(text[-1])
-    return starts
+    offset, depth, before = place, 0, ord("\n")
+    while block := file.read(1 << 20):
+        text = np.frombuffer(block, dtype=np.uint8)
+        opening = text == ord("(")
+        if first is None and opening.any():
+            first = offset + int(opening.argmax())
+        depths = depth + np.cumsum(opening.astype(np.int64) - (text == ord(")")))
+        line_begins = np.append(before, text[:-1]) == ord("\n")
+        for found in (offset + np.flatnonzero(opening & line_begins & (depths == 1))).tolist():
+            if found - last >= spacing and found != first:
+                last = found
+                yield found
+        offset, depth, before = offset + text.size, int(depths[-1]), int(text[-1])
 
 
 def _decoded(raw: bytes, path: str) -> str:

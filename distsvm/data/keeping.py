@@ -1,0 +1,75 @@
+"""How a worker has its examples: read into memory, packed on local disk, or a piece at a time."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from typing import Any
+
+from distsvm.data.packed import PackedStore, files_of, key_of, own_folder
+from distsvm.data.readers.lines import Part
+from distsvm.data.readers.pieces import TextSpec
+from distsvm.data.shard import Shard, ShardSpec
+from distsvm.data.shard_arrays import arrays_of, shard_of
+
+MEGABYTE = 2**20
+PIECE_SHARE = 8
+"""A piece is this part of a worker's memory: it is there as text, as Python objects and as arrays
+while it is packed, a second one while the first is let go, and the process takes some itself."""
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """Where packed examples are kept, and how much memory a worker may take.
+
+    Parameters
+    ----------
+    cache_dir : str, optional
+        A folder on a disk of the worker's own machine. None: nothing is kept, unless memory_mb is
+        given; then it is a folder among the temporary files.
+    memory_mb : float, optional
+        Examples are worked through in pieces of an eighth of it (or 32 MB, if that is more), read
+        from the packed files in every round.
+    """
+
+    cache_dir: str | None = None
+    memory_mb: float | None = None
+
+    def store(self) -> PackedStore | None:
+        if self.cache_dir is not None:
+            return PackedStore(self.cache_dir)
+        return None if self.memory_mb is None else PackedStore(own_folder())
+
+    def pieces(self, spec: ShardSpec) -> list[Any]:
+        """The shard's pieces, as specs; none where it is to be in memory whole."""
+        store = self.store()
+        if self.memory_mb is None or store is None or not hasattr(spec, "pieces"):
+            return []
+        n_bytes = self.memory_mb * MEGABYTE / PIECE_SHARE
+        if not isinstance(spec, TextSpec):
+            return spec.pieces(n_bytes)
+        # Text has to be read to be cut; where it was, is kept as well.
+        key = key_of(spec, "pieces", repr(n_bytes))
+        found = store.get(key)
+        if found is None:
+            runs = [[astuple(part) for part in piece.parts] for piece in spec.pieces(n_bytes)]
+            found = store.put(key, {}, {"runs": runs})
+        return [spec.with_parts(Part(*part) for part in run) for run in found.notes["runs"]]
+
+
+def load(spec: ShardSpec, store: PackedStore | None, mapped: bool = True) -> Shard:
+    """The examples of a spec: packed ones, mapped or read, or else read from their files and kept.
+
+    Only rows of features and tagged sequences are kept. Data in memory, trees, and what Python
+    tasks are given are loaded as ever.
+    """
+    if store is None or not files_of(spec):
+        return spec.load()
+    key = key_of(spec, "examples")
+    packed = store.get(key)
+    if packed is None:
+        shard = spec.load()
+        found = arrays_of(shard)
+        if found is None:
+            return shard
+        packed = store.put(key, *found)
+    return shard_of(packed.arrays(mapped), packed.notes)

@@ -1,0 +1,131 @@
+"""Arrays on local disk that save reading and packing a second time.
+
+An entry is a folder named by a key, which is the digest of all that its arrays depend on: the
+format number below, the reader with its options and byte ranges (the repr of a spec, which is a
+frozen dataclass of plain values), size and stamp of every file, and, where examples are packed for
+a task, the task. So what has changed is not found, and needs no rule for when it is out of date.
+
+An entry holds .npy files, their digests and notes in manifest.json, and no pickle. It is written
+aside and renamed, so one that was cut short is never seen; one that is damaged is told by the
+digests, written about in a warning, and made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from distsvm.data.files import file_facts
+from distsvm.data.readers.lines import Part
+from distsvm.errors import ConfigError, DataError
+from distsvm.storage import digest_of, read_manifest, write_json, written_aside
+
+log = logging.getLogger(__name__)
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """An entry: its folder, the names of its arrays, and notes in JSON's terms."""
+
+    folder: Path
+    names: tuple[str, ...]
+    notes: dict[str, Any]
+
+    def arrays(self, mapped: bool) -> dict[str, np.ndarray]:
+        """The arrays, mapped from their files (pages are read when they are used) or read whole.
+
+        What is read whole is freed when it is let go. Pages of a mapping stay as long as it does,
+        and count as the process's own.
+        """
+        mode: Any = "r" if mapped else None
+        try:
+            return {
+                name: np.asarray(np.load(_file(self.folder, name), mode, allow_pickle=False))
+                for name in self.names
+            }
+        except (OSError, ValueError) as error:
+            raise DataError(
+                f"{self.folder}: packed data was damaged or removed during the run ({error})"
+            ) from error
+
+
+@dataclass(frozen=True)
+class PackedStore:
+    """A folder of entries, on a disk of the worker's own machine."""
+
+    folder: str
+
+    def get(self, key: str) -> Packed | None:
+        """The entry of a key, every byte of it checked; None where there is none that is whole."""
+        folder = Path(self.folder) / key
+        if not folder.exists():
+            return None
+        try:
+            manifest = read_manifest(folder / "manifest.json", "packed data", FORMAT, DataError)
+            digests = manifest["digests"]
+            for name, digest in digests.items():
+                if not name.isidentifier() or digest_of(_file(folder, name)) != digest:
+                    raise DataError(f"{name} has another digest than was written")
+            return Packed(folder, tuple(digests), manifest["notes"])
+        except (DataError, OSError, KeyError, TypeError, AttributeError) as error:
+            log.warning("%s: packed data is damaged and is made again: %s", folder, error)
+            shutil.rmtree(folder, ignore_errors=True)
+            return None
+
+    def put(self, key: str, arrays: dict[str, np.ndarray], notes: dict[str, Any]) -> Packed:
+        """Write an entry; another that was written meanwhile is as good."""
+        folder = Path(self.folder) / key
+        try:
+            with written_aside(folder) as aside:
+                digests = {}
+                for name, array in arrays.items():
+                    np.save(_file(aside, name), array, allow_pickle=False)
+                    digests[name] = digest_of(_file(aside, name))
+                manifest = {"kind": "distsvm packed data", "format": FORMAT}
+                write_json(
+                    aside / "manifest.json", {**manifest, "digests": digests, "notes": notes}
+                )
+        except OSError as error:
+            if not (folder / "manifest.json").exists():
+                raise DataError(
+                    f"cache_dir={self.folder!r}: packed data cannot be written ({error})"
+                ) from error
+        return Packed(folder, tuple(arrays), notes)
+
+
+def key_of(spec: Any, *more: str) -> str:
+    """The key of what a spec of files gives, and of what is made of it by `more`."""
+    facts = [(part.path, *file_facts(part.path)) for part in files_of(spec)]
+    text = "\n".join([f"format {FORMAT}", repr(spec), repr(facts), *more])
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def files_of(spec: Any) -> Sequence[Part]:
+    """The parts of files that a spec reads; none for data in memory."""
+    return getattr(spec, "parts", ())
+
+
+def own_folder() -> str:
+    """A folder of this user among the machine's temporary files, for who names no other."""
+    folder = Path(tempfile.gettempdir()) / f"distsvm-packed-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
+        raise ConfigError(f"{folder} belongs to somebody else; give cache_dir, a folder of yours")
+    return str(folder)
+
+
+def _file(folder: Path, name: str) -> Path:
+    return folder / f"{name}.npy"

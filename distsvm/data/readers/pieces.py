@@ -1,0 +1,111 @@
+"""A shard of text files in pieces of so many examples, for shards that are larger than memory.
+
+Sums over a shard are made a few thousand examples at a time, a power of two of them. Pieces have
+whole multiples of that, so that a shard in pieces gives the same bits as one in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from distsvm.data.files import opened, packing
+from distsvm.data.readers.lines import Part, Starts, example_starts
+
+MARK = 256  # examples between places where a piece may begin
+WHOLE_ROWS = 1 << 13  # pieces have a multiple of so many examples, or a power of two below
+LEAST_BYTES = 32 << 20  # of a piece in memory, by a guess that may be eight times too high
+
+Spec = TypeVar("Spec", bound="TextSpec")
+
+
+class TextSpec:
+    """What the specs of text files share; a frozen dataclass with the field `parts`."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def growth(self) -> float:
+        """A guess at the memory that examples take, in terms of their text."""
+        return 2.0
+
+    def starts(self) -> Starts:
+        """Where this format's examples begin."""
+        return example_starts
+
+    def pieces(self: Spec, n_bytes: float) -> list[Spec]:
+        """The same examples in order, in specs of about so many bytes of memory each.
+
+        The text is read once to count examples. Packed files cannot be cut.
+        """
+        runs = cut_rows(self.parts, n_bytes, self.growth, self.starts())
+        return [self.with_parts(run) for run in runs]
+
+    def with_parts(self: Spec, parts: Iterable[Part]) -> Spec:
+        """The same reading of other parts."""
+        return replace(self, parts=tuple(parts))  # type: ignore[type-var]
+
+
+def rows_of_piece(n_bytes: float, row_bytes: float) -> int:
+    """How many examples of this size a piece has: a multiple of WHOLE_ROWS, or a power of two."""
+    rows = max(MARK, int(max(n_bytes, LEAST_BYTES) / max(1.0, row_bytes)))
+    return rows - rows % WHOLE_ROWS if rows >= WHOLE_ROWS else 1 << (rows.bit_length() - 1)
+
+
+def cut_rows(
+    parts: Sequence[Part], n_bytes: float, growth: float, starts: Starts
+) -> list[tuple[Part, ...]]:
+    """Runs of about n_bytes / growth of text, all but the last of rows_of_piece examples."""
+    runs: list[tuple[Part, ...]] = []
+    plain: list[Part] = []
+    for part in (*parts, None):
+        if part is not None and not packing(part.path):
+            plain.append(part)
+            continue
+        runs += _cut(plain, n_bytes, growth, starts) if plain else []
+        runs += [(part,)] if part is not None else []
+        plain = []
+    return runs
+
+
+def _cut(
+    parts: Sequence[Part], n_bytes: float, growth: float, starts: Starts
+) -> list[tuple[Part, ...]]:
+    marks, n_rows = [], 0
+    for number, part in enumerate(parts):
+        for place in _places(part, starts):
+            if n_rows % MARK == 0:
+                marks.append((number, place))
+            n_rows += 1
+    total = sum(part.n_bytes for part in parts)
+    rows = rows_of_piece(n_bytes, growth * total / max(1, n_rows))
+    chosen = marks[:: rows // MARK] or [(0, parts[0].start)]
+    ends = [*chosen[1:], (len(parts), 0)]
+    return [_between(parts, begin, end) for begin, end in zip(chosen, ends, strict=True)]
+
+
+def _places(part: Part, starts: Starts) -> Iterator[int]:
+    """Where the part's examples begin; the first is the part's own beginning."""
+    with opened(part.path) as file:
+        file.seek(part.start)
+        place: Any
+        for i, place in enumerate(starts(file, 1, part.start)):
+            if part.stop is not None and place >= part.stop:
+                return
+            yield part.start if i == 0 else place
+
+
+def _between(
+    parts: Sequence[Part], begin: tuple[int, int], end: tuple[int, int]
+) -> tuple[Part, ...]:
+    """The parts from one place to another, each (number of the part, offset in its file)."""
+    found = []
+    for number, part in enumerate(parts):
+        if not begin[0] <= number <= end[0]:
+            continue
+        start = begin[1] if number == begin[0] else part.start
+        stop = end[1] if number == end[0] else part.stop
+        if stop is None or start < stop:
+            found.append(replace(part, start=start, stop=stop))
+    return tuple(found)

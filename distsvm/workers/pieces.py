@@ -1,0 +1,307 @@
+"""An oracle whose examples are on disk: opened a piece at a time, and closed again.
+
+To the rest of a worker it is an oracle like any other; rows are numbers within the whole shard. A
+piece is the oracle of its own examples. A call is about rows of one piece (`chunks` sees to that),
+is passed on to it, and its answer comes back with the shard's row numbers. Where all pieces but the
+last have a multiple of `Oracle.piece` rows, as those of distsvm.data.readers.pieces have, sums are
+made in the same order as in memory, and have the same bits.
+
+A thread has one piece open, whichever shard it belongs to, so a worker's memory does not grow with
+its shards. What stays in memory is a weight for each example. There is no room for planes of
+examples: the one-slack solver without caches, evaluation and fingerprints are what it is for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from distsvm.data.keeping import load
+from distsvm.data.packed import Packed, PackedStore, key_of
+from distsvm.messages import Planes
+from distsvm.tasks.base import Task
+from distsvm.tasks.oracle import Oracle, Separation
+from distsvm.tasks.outputs import canonical
+from distsvm.tasks.registry import describe
+from distsvm.tasks.totals import Total
+from distsvm.vectors import Vector, compact
+
+log = logging.getLogger(__name__)
+
+_here = threading.local()
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Some examples of a shard: what is known of them, and how to open their oracle."""
+
+    n: int
+    extent: int
+    n_bytes: int
+    unfit: dict[int, str]
+    weight: np.ndarray | None
+    open: Callable[[range], Oracle]
+
+
+def pack_pieces(
+    task: Task, rescaling: str, specs: Sequence[Any], store: PackedStore
+) -> tuple[Oracle, list[Piece]]:
+    """An oracle of no examples, and the pieces, packed for the task where that gives arrays."""
+    empty = load(specs[0], store).take(np.zeros(0, dtype=np.int64))
+    frame = task.oracle(empty, rescaling)
+    if frame.arrays() is None:
+        return frame, [_unpacked(task, rescaling, spec, store) for spec in specs]
+    description, arrays = describe(task)
+    digests = [hashlib.blake2b(array.tobytes()).hexdigest() for array in arrays.values()]
+    named = canonical([description, digests])
+    return frame, [_packed(frame, task, rescaling, spec, store, named) for spec in specs]
+
+
+def _packed(
+    frame: Oracle, task: Task, rescaling: str, spec: Any, store: PackedStore, named: str
+) -> Piece:
+    key = key_of(spec, "packed for", named)
+    packed = store.get(key)
+    if packed is None:
+        oracle = task.oracle(load(spec, store, mapped=False), rescaling)
+        arrays = oracle.arrays()
+        assert arrays is not None
+        told = {str(row): why for row, why in oracle.unfit().items()}
+        sizes = {"n": oracle.n, "extent": oracle.extent, "n_bytes": oracle.n_bytes}
+        packed = store.put(key, arrays, {**sizes, "unfit": told})
+    notes: dict[str, Any] = dict(packed.notes)
+    unfit = {int(row): why for row, why in notes.pop("unfit").items()}
+    weight = packed.arrays(mapped=True).get("weight")
+
+    def opened(numbers: range, packed: Packed = packed) -> Oracle:
+        return frame.over(packed.arrays(mapped=False), numbers)
+
+    weight = None if weight is None else np.array(weight)
+    return Piece(**notes, unfit=unfit, weight=weight, open=opened)
+
+
+def _unpacked(task: Task, rescaling: str, spec: Any, store: PackedStore) -> Piece:
+    """A piece of Python objects, which is read from its file whenever it is opened."""
+
+    def opened(numbers: range) -> Oracle:
+        return task.oracle(replace(load(spec, store), first=numbers.start), rescaling)
+
+    shard = load(spec, store)
+    oracle = task.oracle(shard, rescaling)
+    return Piece(oracle.n, oracle.extent, oracle.n_bytes, oracle.unfit(), shard.weight, opened)
+
+
+class PiecedOracle(Oracle):
+    """The oracle of a shard that is worked through in pieces.
+
+    Parameters
+    ----------
+    frame : Oracle
+        Of the same task and no examples.
+    pieces : list of Piece
+    first : int
+        The number of the first example.
+    """
+
+    def __init__(self, frame: Oracle, pieces: Sequence[Piece], first: int) -> None:
+        self._frame, self._pieces = frame, pieces
+        self._starts = np.cumsum([0, *(piece.n for piece in pieces)])
+        self.n = int(self._starts[-1])
+        self.numbers = range(first, first + self.n)
+        self.extent = sum(piece.extent for piece in pieces)
+        self.piece = frame.piece_of(self.extent / max(1, self.n))
+        if any(piece.n % self.piece for piece in pieces[:-1]):
+            log.info("pieces do not end where sums do: other last bits than in memory")
+
+    def weights(self) -> np.ndarray:
+        """The examples' own weights."""
+        known = [np.ones(p.n) if p.weight is None else p.weight for p in self._pieces]
+        return np.concatenate(known)
+
+    def chunks(self, rows: np.ndarray) -> Iterator[np.ndarray]:
+        for chunk in super().chunks(rows):
+            number = np.searchsorted(self._starts, chunk, side="right")
+            yield from np.split(chunk, np.flatnonzero(np.diff(number)) + 1)
+
+    # --- calls that are passed on ----------------------------------------------------------
+
+    def view(self, w: np.ndarray) -> PiecedView:
+        return PiecedView(w)
+
+    def separate(self, view: PiecedView, rows: np.ndarray) -> Separation:
+        oracle, start = self.opened(rows)
+        found = oracle.separate(view.of(oracle), rows - start)
+        planes = found.planes
+        return replace(found, planes=Planes(planes.row + start, planes.output, planes.loss))
+
+    def values(self, view: PiecedView, planes: Planes) -> np.ndarray:
+        if not len(planes):
+            return np.zeros(0)
+        oracle, own = self.own(planes)
+        return oracle.values(view.of(oracle), own)
+
+    def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
+        if len(planes):
+            oracle, own = self.own(planes)
+            oracle.accumulate(own, weights, out)
+
+    def total(self, dim: int) -> PiecedTotal:
+        return PiecedTotal(self, dim)
+
+    def decode(self, view: PiecedView, rows: np.ndarray) -> Any:
+        oracle, start = self.opened(rows)
+        return oracle.decode(view.of(oracle), rows - start)
+
+    def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
+        oracle, start = self.opened(rows)
+        return oracle.losses(rows - start, outputs)
+
+    def correct(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
+        oracle, start = self.opened(rows)
+        return oracle.correct(rows - start, outputs)
+
+    def contents(self, start: int, stop: int) -> Iterable[np.ndarray | None]:
+        oracle, first = self.opened(np.array([start, stop - 1]))
+        return oracle.contents(start - first, stop - first)
+
+    def public(self, outputs: Any) -> Any:
+        return self._frame.public(outputs)
+
+    def keys(self, outputs: Any) -> np.ndarray:
+        return self._frame.keys(outputs)
+
+    # --- planes, of which none are kept ----------------------------------------------------
+
+    def slots(self, size: int) -> np.ndarray:
+        assert not size, "a shard in pieces keeps no planes"
+        return np.zeros(0, dtype=np.int64)
+
+    def pack(self, planes: Planes) -> dict[str, np.ndarray]:
+        raise NotImplementedError("a shard in pieces keeps no planes")
+
+    def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
+        raise NotImplementedError("a shard in pieces keeps no planes")
+
+    # --- what is known of all examples -----------------------------------------------------
+
+    def unfit(self) -> dict[int, str]:
+        starts = self._starts.tolist()
+        return {
+            start + row: why
+            for start, piece in zip(starts, self._pieces, strict=False)
+            for row, why in piece.unfit.items()
+        }
+
+    def take(self, rows: np.ndarray) -> PiecedOracle:
+        """Sums of what is left have the bits of memory only if whole pieces are."""
+        edges = np.searchsorted(rows, self._starts)
+        kept = [
+            _taken(piece, rows[low:high] - start)
+            for piece, start, low, high in zip(
+                self._pieces, self._starts, edges[:-1], edges[1:], strict=False
+            )
+        ]
+        new = PiecedOracle(self._frame, [piece for piece in kept if piece.n], 0)
+        new.numbers = np.asarray(self.numbers)[rows]
+        return new
+
+    def class_weights(self) -> np.ndarray | None:
+        if self._frame.class_weights() is None:
+            return None
+        parts = [oracle.class_weights() for oracle in self._all()]
+        return np.concatenate([part for part in parts if part is not None])
+
+    def norms(self) -> tuple[np.ndarray, float | None]:
+        parts = [oracle.norms() for oracle in self._all()]
+        known = [radius for _, radius in parts if radius is not None]
+        radius = max(known) if len(known) == len(parts) else None
+        return np.concatenate([norms for norms, _ in parts]), radius
+
+    @property
+    def n_bytes(self) -> int:
+        return max(piece.n_bytes for piece in self._pieces)
+
+    # --- pieces ----------------------------------------------------------------------------
+
+    def own(self, planes: Planes) -> tuple[Oracle, Planes]:
+        """The oracle of the piece that these planes are of, and they with its row numbers."""
+        oracle, start = self.opened(planes.row)
+        return oracle, Planes(planes.row - start, planes.output, planes.loss)
+
+    def opened(self, rows: np.ndarray) -> tuple[Oracle, int]:
+        """The oracle of the piece that has all these rows, and the number of its first row."""
+        number = int(np.searchsorted(self._starts, rows[0], side="right")) - 1
+        start, stop = int(self._starts[number]), int(self._starts[number + 1])
+        assert start <= rows.min() <= rows.max() < stop, "rows of two pieces in one call"
+        return self._open(number), start
+
+    def _open(self, number: int) -> Oracle:
+        piece = self._pieces[number]
+        if getattr(_here, "piece", None) is not piece:
+            _here.piece = _here.oracle = None  # its memory goes before that of the next one comes
+            start = int(self._starts[number])
+            _here.oracle = piece.open(self.numbers[start : start + piece.n])  # type: ignore[arg-type]
+            _here.piece = piece
+        return _here.oracle
+
+    def _all(self) -> Iterator[Oracle]:
+        return (self._open(number) for number in range(len(self._pieces)))
+
+
+def _taken(piece: Piece, rows: np.ndarray) -> Piece:
+    """The piece without all but these rows."""
+    if rows.size == piece.n:
+        return piece
+
+    def opened(numbers: range) -> Oracle:
+        return piece.open(range(piece.n)).take(rows)
+
+    weight = None if piece.weight is None else piece.weight[rows]
+    extent = piece.extent * rows.size // piece.n
+    return Piece(rows.size, extent, piece.n_bytes, {}, weight, opened)
+
+
+class PiecedView:
+    """w, and its form for the piece that was asked last."""
+
+    def __init__(self, w: np.ndarray) -> None:
+        self._w = w
+        self._oracle: Oracle | None = None
+        self._view: Any = None
+
+    def of(self, oracle: Oracle) -> Any:
+        if oracle is not self._oracle:
+            self._oracle, self._view = oracle, oracle.view(self._w)
+        return self._view
+
+
+class PiecedTotal(Total):
+    """One sum over the planes of all pieces, made by the first and handed on."""
+
+    def __init__(self, oracle: PiecedOracle, dim: int) -> None:
+        self._oracle, self._dim = oracle, dim
+        self._piece: Oracle | None = None
+        self._total: Total | None = None
+
+    def move(self, oracle: Oracle) -> None:
+        assert oracle is self._oracle, "a shard in pieces is summed by itself"
+
+    def add(self, planes: Planes, weights: np.ndarray) -> None:
+        if not len(planes):
+            return
+        piece, own = self._oracle.own(planes)
+        if self._total is None:
+            self._total = piece.total(self._dim)
+        elif piece is not self._piece:
+            self._total.move(piece)
+        self._piece = piece
+        self._total.add(own, weights)
+
+    def vector(self) -> Vector:
+        return compact(np.zeros(self._dim)) if self._total is None else self._total.vector()
