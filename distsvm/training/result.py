@@ -27,6 +27,10 @@ class TrainResult:
         "eps", "rel_gap", "max_rounds", "max_seconds", "validation" (no lower loss there),
         "precision" (rounding allows no more), or "interrupted".
     n_rounds, n_oracle_calls, n_cache_hits, n_cuts, n_support_cuts : int
+    n_planes, n_support_planes, n_refused_planes : int
+        Planes that the workers held at the end; of the dual ascent also those with α > 0, and how
+        many were refused on the way because plane_memory_mb was full (they cost rounds, and no
+        bound is any less true).
     bound_on_rounds : int or None
         The theory's bound on the number of rounds, where it applies.
     seconds : dict of phase to float
@@ -70,6 +74,9 @@ class TrainResult:
     best_validation: dict[str, Any] | None = None
     n_dropped: int = 0
     notes: list[str] = field(default_factory=list)
+    n_planes: int = 0
+    n_support_planes: int = 0
+    n_refused_planes: int = 0
 
     def summary(self) -> dict[str, Any]:
         """Everything but model and history, in JSON's terms."""

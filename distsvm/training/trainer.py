@@ -379,6 +379,8 @@ class Trainer:
             history=self.history,
             C=self.C, eps=self.eps, activity=self.executor.activity(),
             best_validation=self.watch.best, n_dropped=self.facts.n_dropped, notes=self.notes,
+            n_planes=last.n_planes, n_support_planes=last.n_support_planes,
+            n_refused_planes=last.n_refused_planes,
         )  # fmt: skip
         facts = ("certificate", "primal", "dual", "gap", "stop_reason", "n_rounds", "C", "eps")
         result.model.facts.update({name: getattr(result, name) for name in facts})
