@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -127,10 +128,12 @@ class RayTransport(Transport):
 
     @contextmanager
     def share(self, args: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-        yield tuple(self._put(arg) if _n_bytes(arg) >= LARGE else arg for arg in args)
+        yield self.keep(args)
 
     def keep(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(self._put(arg) for arg in args)
+        # what is small travels with each call: of an object, a copy may be looked for on the very
+        # node that was lost, and that takes Ray half a minute
+        return tuple(self._put(arg) if _n_bytes(arg) >= LARGE else arg for arg in args)
 
     def send(self, worker: int, request: Request) -> None:
         self._pending.pop(worker, None)
@@ -241,6 +244,8 @@ def _n_bytes(value: Any) -> int:
         return value.nbytes
     if isinstance(value, (tuple, list)):
         return sum(_n_bytes(part) for part in value)
+    if isinstance(value, partial):
+        return _n_bytes(value.args) + _n_bytes(value.keywords)
     if isinstance(value, dict):
         return sum(_n_bytes(part) for part in value.values())
     if dataclasses.is_dataclass(value):
