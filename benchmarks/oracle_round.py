@@ -9,33 +9,15 @@ with matrix products (X @ W, D.T @ X) on one thread, SciPy with sparse ones; int
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 
 import numpy as np
-from support import covertype, data_folder, interleaved, median_ratio, table
+from support import covertype, interleaved, median_ratio, newsgroups, table
 
 from distsvm import MulticlassTask
 from distsvm.blas import one_thread
 from distsvm.data.dataset import TableData
 from distsvm.vectors import to_dense
 from distsvm.workers.shard_worker import ShardWorker
-
-
-def newsgroups():
-    """tf-idf of the training posts without their headers, and their classes."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    texts, labels = [], []
-    with gzip.open(data_folder() / "newsgroups20" / "train.jsonl.gz", "rt") as file:
-        for line in file:
-            record = json.loads(line)
-            text = record.get("text", record.get("data", ""))
-            texts.append(text.partition("\n\n")[2])
-            labels.append(record.get("label", record.get("target")))
-    return TfidfVectorizer(sublinear_tf=True).fit_transform(texts), np.unique(
-        labels, return_inverse=True
-    )[1]
 
 
 def contenders(X, y, n_shards):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import json
 import os
 import statistics
 import sys
@@ -62,6 +63,22 @@ def mnist() -> tuple[np.ndarray, ...]:
     return tuple(parts)
 
 
+def newsgroups() -> tuple[Any, np.ndarray]:
+    """tf-idf of the training posts without their headers, and their classes."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts, labels = [], []
+    with gzip.open(data_folder() / "newsgroups20" / "train.jsonl.gz", "rt") as file:
+        for line in file:
+            record = json.loads(line)
+            text = record.get("text", record.get("data", ""))
+            texts.append(text.partition("\n\n")[2])
+            labels.append(record.get("label", record.get("target")))
+    return TfidfVectorizer(sublinear_tf=True).fit_transform(texts), np.unique(
+        labels, return_inverse=True
+    )[1]
+
+
 def peer(module: str) -> Any:
     """The package to compare with; the benchmark ends with a reason where it is not installed."""
     try:
@@ -70,12 +87,12 @@ def peer(module: str) -> Any:
         sys.exit(f'{module} is not installed: run pip install -e ".[bench]"')
 
 
-def ud_ewt(folder: str, part: str, n_sentences: int | None = None) -> str:
+def ud_ewt(folder: str, part: str, n_sentences: int | None = None, prefix: str = "") -> str:
     """The path of one part of UD English EWT, unpacked into the folder so that it can be cut."""
     packed = data_folder() / "ud_ewt" / f"en_ewt-ud-{part}.conllu.gz"
     text = gzip.decompress(packed.read_bytes()).decode()
     sentences = text.split("\n\n")[:n_sentences]
-    path = Path(folder) / f"{part}.conllu"
+    path = Path(folder) / f"{prefix}{part}.conllu"
     path.write_text("\n\n".join(sentences).rstrip("\n") + "\n\n", encoding="utf-8")
     return str(path)
 

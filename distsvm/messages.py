@@ -161,6 +161,8 @@ class Ascent:
         For "some": this part of the examples, those with the largest shares of the gap.
     n_passes : int
         At most so many passes over the planes that are held.
+    n_parts : int
+        For "some": the passes are over one part of so many, another in each round.
     least_rate : float
         No further pass once one has gained less than this for a unit of work.
     tol : float
@@ -173,6 +175,7 @@ class Ascent:
     ask: str
     share: float
     n_passes: int
+    n_parts: int
     least_rate: float
     tol: float
 

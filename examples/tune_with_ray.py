@@ -26,7 +26,7 @@ def trial(config, data):
     train, validation = data
     task = SequenceTask(order=config["order"], min_count=config["min_count"])
     found = distsvm.path(
-        task, train, Cs=[2, 8, 32], validation=validation, rel_gap=0.1, executor="serial"
+        task, train, Cs=[8, 32, 128, 512], validation=validation, rel_gap=0.1, executor="serial"
     )
     best = found.points[found.best]
     return {"loss": best.validation_loss, "accuracy": best.validation_accuracy, "C": best.C}

@@ -53,7 +53,7 @@ ALLOWED = {
 # A heavy package is imported only where it is at home.
 HOMES = {
     "numba": ("kernels/",),
-    "ray": ("executors/ray.py", "jobs/", "training/metrics.py"),
+    "ray": ("executors/ray.py", "executors/ray_session.py", "jobs/", "training/metrics.py"),
     "cvxpy": ("qp/cvxpy.py",),
     "sklearn": ("estimators/", "cli/demo.py"),
     "pyarrow": ("data/",),

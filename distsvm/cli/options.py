@@ -121,9 +121,21 @@ EXECUTOR_OPTIONS = (
            "what one Ray worker needs. Default: CPU=1"),
     Option("--placement-timeout", "placement_timeout_s", number, "S",
            "seconds to wait for the next Ray worker to be placed. Default: 60"),
+    Option("--min-workers", "min_workers", whole, "N",
+           "begin with so many if no more find a place, and go on while so many are left. Default: "
+           "begin with all, go on with one"),
     Option("--max-failures", "max_failures", whole, "N",
-           "lost workers (processes, ray) that are built again before the run fails. Default: 3"),
+           "(processes, ray) so often the worker of a shard may be lost before the run fails. "
+           "Default: 3"),
+    Option("--worker-timeout", "worker_timeout_s", number, "S",
+           "(processes, ray) seconds without a sign of life until a worker counts as lost; also "
+           "the least time until one that takes ten times as long as the others does. Default: 30"),
+    Option("--call-timeout", "call_timeout_s", maybe_number, "S",
+           "(processes, ray) seconds that one call of a worker may take. Default: none"),
 )  # fmt: skip
+
+# Those of EXECUTOR_OPTIONS that are for more than Ray.
+LIMITS = ("max_failures", "worker_timeout_s", "call_timeout_s")
 
 # Set by what is not an option of its own: --verbose, and EXECUTOR_OPTIONS.
 OTHER_FIELDS = frozenset({"verbose", "executor_options"})
@@ -163,7 +175,7 @@ def given_config(args: argparse.Namespace, fields: Collection[str] | None = None
             )
         config.setdefault("executor", "ray")
     for option in chosen:
-        fitting = ("ray", "processes") if option.field == "max_failures" else ("ray",)
+        fitting = ("ray", "processes") if option.field in LIMITS else ("ray",)
         if config.get("executor") not in fitting:
             raise ConfigError(f"{option.flag} needs --executor {' or '.join(fitting)}")
     if extras or "executor" in config:

@@ -52,7 +52,12 @@ def hinge_loss(result: TrainResult) -> float:
 def working_set(record: Round) -> tuple[str, str]:
     """What the solver has to work with: its cuts, or the planes that the workers hold."""
     if not record.has_cuts:
-        return "planes", f"{count(record.n_planes)}, held by the workers"
+        refused = record.n_refused_planes
+        full = f"; {count(refused)} refused, the room is full (--plane-memory)" if refused else ""
+        return "planes", (
+            f"{count(record.n_planes)} held by the workers, of them "
+            f"{count(record.n_support_planes)} support, in {size(record.plane_bytes)}{full}"
+        )
     return "cuts", f"{count(record.n_cuts)}, of them {count(record.n_support_cuts)} support"
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from distsvm.errors import ConfigError
 from distsvm.executors.base import Activity, Executor, checked_n_workers, usable_cores
+from distsvm.executors.recovery import Limits
 
 __all__ = ["CHOICES", "Activity", "Executor", "make_executor"]
 
@@ -23,8 +25,8 @@ def make_executor(
         go of the interpreter lock), and processes for all else
     n_workers : None for one a usable core, or for as many as an existing Ray cluster can hold
     compiled : whether the objects' methods spend their time in compiled code
-    options : for that executor's class. `max_failures` fits all: no worker of this process is
-        ever lost
+    options : for that executor's class. Those of Limits fit all: no worker of this process is ever
+        lost
     """
     if name not in CHOICES:
         raise ConfigError(f"executor={name!r}: expected one of {', '.join(CHOICES)}")
@@ -34,7 +36,10 @@ def make_executor(
         n_workers = n_workers or usable_cores()
         name = "serial" if n_workers == 1 else "threads" if compiled else "processes"
     if name in ("serial", "threads"):
-        options.pop("max_failures", None)
+        limits = {
+            each.name: options.pop(each.name) for each in fields(Limits) if each.name in options
+        }
+        Limits(**limits)  # checked all the same
     try:
         return _make(name, n_workers, options)
     except TypeError as error:

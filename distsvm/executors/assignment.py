@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 
 
@@ -45,3 +45,60 @@ def consecutive_runs(costs: Sequence[float], n_workers: int) -> list[tuple[int, 
         borders.append(min(max(border, lowest), highest))
     borders.append(len(costs))
     return [tuple(range(a, b)) for a, b in pairwise(borders) if a < b]
+
+
+Hosted = Mapping[int, Sequence[int]]
+
+
+def spread(
+    shards: Sequence[int], hosted: Hosted, costs: Sequence[float], groups: Sequence[range]
+) -> dict[int, list[int]]:
+    """Who takes over which of these shards: each goes where its group has cost the least so far.
+
+    Parameters
+    ----------
+    hosted : worker to the shards that it has already
+    """
+    taken: dict[int, list[int]] = {}
+    for group in groups:
+        load = {n: _load(own, group, costs) for n, own in hosted.items()}
+        for shard in (s for s in shards if s in group):
+            host = min(load, key=lambda n: (load[n], n))
+            load[host] += costs[shard]
+            taken.setdefault(host, []).append(shard)
+    return taken
+
+
+def handed_over(
+    newcomers: Sequence[int], hosted: Hosted, costs: Sequence[float], groups: Sequence[range]
+) -> dict[int, list[int]]:
+    """Which shards the newcomers take from the others, as few as make the load even.
+
+    A shard is taken from whoever has most, and only while its taker has less afterwards than the
+    giver had before.
+    """
+    taken: dict[int, list[int]] = {}
+    for group in groups:
+        own = {n: [s for s in shards if s in group] for n, shards in hosted.items()}
+        own |= {n: [] for n in newcomers}
+        load = {n: _load(shards, group, costs) for n, shards in own.items()}
+        while True:
+            giver = max(load, key=lambda n: (load[n], -n))
+            taker = min(newcomers, key=lambda n: (load[n], n))
+            if giver in newcomers or len(own[giver]) < 2:
+                break
+            shard = own[giver][-1]
+            if load[taker] + costs[shard] >= load[giver]:
+                break
+            own[giver].pop()
+            own[taker].append(shard)
+            load[giver] -= costs[shard]
+            load[taker] += costs[shard]
+        for number in newcomers:
+            if own[number]:
+                taken.setdefault(number, []).extend(sorted(own[number]))
+    return taken
+
+
+def _load(shards: Sequence[int], group: range, costs: Sequence[float]) -> float:
+    return sum(costs[shard] for shard in shards if shard in group)

@@ -32,9 +32,9 @@ class Executor(ABC):
       (distsvm.executors.tree), so every executor with any number of workers gives the same bits;
     - an error raised by an object's method is raised here, with the shard's number, and the call
       is never tried again;
-    - a worker process that dies is built again: its objects are made by their builders, the calls
-      made with `prepare` are repeated on them in order, and only its shards are asked again, as
-      often as the failure policy allows;
+    - a worker process that dies is built again, or its shards are given to others: their objects
+      are made by their builders, the calls made with `prepare` are repeated on them in order, and
+      only these shards are asked again, as often as the recovery policy allows;
     - arrays among the arguments are sent once to each worker process (or node) and arrive there
       read-only; arrays among the results may be read-only too.
 
@@ -93,6 +93,25 @@ class Executor(ABC):
 
         An error of the function is raised as it is, or as a TaskError if it cannot be pickled.
         """
+
+    def recall(  # noqa: B027 (where nothing can be lost nothing has to be recalled)
+        self, method: str, *, shards: Sequence[int], each: Sequence[tuple[Any, ...]]
+    ) -> None:
+        """Have this called on every object that has to be built again, after what prepared it.
+
+        It takes the place of what was to be recalled before; a later `prepare` ends it.
+        """
+
+    def adapt(self) -> None:  # noqa: B027 (most executors have nothing to do)
+        """Let workers join that there is room for now; to be called between rounds.
+
+        They take over some of the shards. Objects that have a method `carry` give away what they
+        have learned since they were prepared, and those that replace them get it by `take_up`.
+        """
+
+    def notes(self) -> list[str]:
+        """What was out of the ordinary since this was last asked: losses, fewer workers, more."""
+        return []
 
     @abstractmethod
     def activity(self) -> list[Activity]:

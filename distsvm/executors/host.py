@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from distsvm.blas import limit_to_one_thread
 from distsvm.errors import TaskError
 from distsvm.executors.failures import named
 from distsvm.executors.tree import Sum
+
+Ticket: TypeAlias = "tuple[int, int]"
+"""Which incarnation of a worker was asked, and the number of the request."""
 
 
 class WorkerTraceback(Exception):
@@ -40,11 +44,17 @@ class Failure:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a host answers: a value or a failure, and how long it took."""
+    """What a host answers: a value or a failure, how long it took, and its process's memory.
+
+    `n_bytes` is the most that was resident so far, 0 where the system does not say. The ticket is
+    that of the request: an answer to another one comes too late.
+    """
 
     value: Any = None
     busy_s: float = 0.0
     failure: Failure | None = None
+    n_bytes: int = 0
+    ticket: Ticket | None = None
 
 
 class Host:
@@ -59,19 +69,27 @@ class Host:
         self._shard: int | None = None  # the one at work, to be named if it fails
         limit_to_one_thread()
 
-    def answer(self, verb: str, shared: Sequence[Any], own: Sequence[Any]) -> Reply:
-        """The reply to build, call or apply."""
+    def answer(
+        self, verb: str, shared: Sequence[Any], own: Sequence[Any], ticket: Ticket | None = None
+    ) -> Reply:
+        """The reply to build, call, carry, take_up or apply."""
         started = time.perf_counter()
         self._shard, value, failure = None, None, None
         try:
             value = getattr(self, verb)(shared, *own)
         except (Exception, SystemExit) as error:
             failure = describe(error, self._shard)
-        return Reply(value, time.perf_counter() - started, failure)
+        busy_s = time.perf_counter() - started
+        return Reply(value, busy_s, failure, resident_bytes(), ticket)
 
-    def build(self, builders: Sequence[Callable[[], Any]], shards: Sequence[int]) -> None:
-        """Make the objects, one by each builder, in place of any earlier ones."""
-        self._objects = {}
+    def build(
+        self,
+        builders: Sequence[Callable[[], Any]],
+        shards: Sequence[int],
+        kept: Sequence[int] = (),
+    ) -> None:
+        """Make the objects, one by each builder; of any earlier ones only `kept` stay."""
+        self._objects = {shard: self._objects[shard] for shard in kept}
         for shard, builder in zip(shards, builders, strict=True):
             self._shard = shard
             self._objects[shard] = builder()
@@ -98,6 +116,19 @@ class Host:
                     total.add({(0, group.index(shard)): self._call(shard, method, *args)})
         return [total.nodes for total in sums]
 
+    def carry(self, _: Sequence[Any], shards: Sequence[int]) -> list[Any]:
+        """What the objects of these shards have learned since they were prepared, to be moved."""
+        return [
+            self._call(shard, "carry") if hasattr(self._objects[shard], "carry") else None
+            for shard in shards
+        ]
+
+    def take_up(self, _: Sequence[Any], shards: Sequence[int], carried: Sequence[Any]) -> None:
+        """Give the objects of these shards what `carry` gave elsewhere."""
+        for shard, state in zip(shards, carried, strict=True):
+            if state is not None:
+                self._call(shard, "take_up", state)
+
     def apply(self, shared: Sequence[Any], item: Any) -> Any:
         """function(item, *args), where the function comes first in what is shared."""
         function, *args = shared
@@ -112,6 +143,8 @@ def describe(error: BaseException, shard: int | None) -> Failure:
     """The error as data that surely survives the way to the driver."""
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     error.__traceback__ = None  # its frames hold on to the call's arguments
+    if _starved(error):
+        return Failure(shard, MemoryError(str(error)), text)
     if isinstance(error, Exception):
         try:
             if type(pickle.loads(pickle.dumps(error))) is type(error):
@@ -119,3 +152,20 @@ def describe(error: BaseException, shard: int | None) -> Failure:
         except Exception:  # whatever its own pickling code may raise
             pass
     return Failure(shard, TaskError(f"{type(error).__name__}: {error}"), text)
+
+
+def _starved(error: BaseException | None) -> bool:
+    """Whether it is of a want of memory, also where a task's error has been named since."""
+    while error is not None and not isinstance(error, MemoryError):
+        error = error.__cause__
+    return error is not None
+
+
+def resident_bytes() -> int:
+    """The most memory that this process has had resident so far."""
+    try:
+        import resource
+    except ImportError:  # not on every system
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -20,8 +20,9 @@ from distsvm.errors import ConfigError, TaskError
 from distsvm.executors import wire
 from distsvm.executors.base import checked_n_workers
 from distsvm.executors.blocks import Blocks, Packed, unlink
-from distsvm.executors.failures import FailurePolicy
 from distsvm.executors.host import Failure, Reply
+from distsvm.executors.oom import n_oom_kills
+from distsvm.executors.recovery import Kind, Limits
 from distsvm.executors.remote import RemoteExecutor
 from distsvm.executors.serving import serve
 from distsvm.executors.transport import Gone, Request, Transport
@@ -40,15 +41,13 @@ class ProcessesExecutor(RemoteExecutor):
     Parameters
     ----------
     n_workers : processes, if there are as many shards
-    max_failures : how often a worker may be lost and built again before WorkerLost is raised
+    limits : max_failures, worker_timeout_s, call_timeout_s, min_workers; see Limits
     """
 
     name = "processes"
 
-    def __init__(self, n_workers: int, max_failures: int = 3) -> None:
-        super().__init__(
-            ProcessTransport(), checked_n_workers(n_workers), FailurePolicy(max_failures)
-        )
+    def __init__(self, n_workers: int, **limits: Any) -> None:
+        super().__init__(ProcessTransport(), checked_n_workers(n_workers), Limits(**limits))
 
 
 class _State(Enum):
@@ -61,7 +60,10 @@ class _State(Enum):
 class _Child:
     process: BaseProcess
     conn: Connection
+    pulse: Connection  # what is written here comes back, whatever the process is at
+    n_oom_kills: int  # of the whole system when it was started
     ready: bool = False  # has it come as far as our own code?
+    pulsing: bool = False  # was it asked for a sign of life?
     state: _State = _State.IDLE
 
 
@@ -76,7 +78,7 @@ class ProcessTransport(Transport):
         self._blocks = Blocks()
         self._finalizer: weakref.finalize | None = None
 
-    def launch(self, workers: Sequence[int]) -> None:
+    def launch(self, workers: Sequence[int], timeout_s: float | None = None) -> Mapping[int, str]:
         if multiprocessing.current_process().daemon:
             raise ConfigError(
                 "this process may not start others (it is daemonic, as in a multiprocessing.Pool):"
@@ -86,10 +88,15 @@ class ProcessTransport(Transport):
             self._finalizer = weakref.finalize(
                 self, _abandon, os.getpid(), self._children, self._blocks.linked
             )
+        self.end(workers)
+        for worker in workers:
+            self._children[worker] = _spawn(worker)
+        return {}
+
+    def end(self, workers: Sequence[int]) -> None:
         for worker in workers:
             if worker in self._children:
                 _end(self._children.pop(worker), at_once=True)
-            self._children[worker] = _spawn(worker)
 
     def share(self, args: tuple[Any, ...]) -> AbstractContextManager[Packed]:
         return self._blocks.packed(args)
@@ -98,14 +105,16 @@ class ProcessTransport(Transport):
         return args  # pickled anew by every send
 
     def send(self, worker: int, request: Request) -> None:
-        frames = wire.encode((request.verb, request.shared, request.own))
+        frames = wire.encode((request.verb, request.shared, request.own, request.ticket))
         child = self._children[worker]
         child.state = _State.MIDWAY
         with suppress(OSError):  # it is dead, and receive will say so
             wire.send(child.conn, frames)
         child.state = _State.BUSY
 
-    def receive(self, workers: Sequence[int]) -> list[tuple[int, Reply | Gone]]:
+    def receive(
+        self, workers: Sequence[int], timeout_s: float | None = None
+    ) -> list[tuple[int, Reply | Gone]]:
         handles: dict[Any, int] = {}
         answers: list[tuple[int, Reply | Gone]] = []
         for worker in workers:
@@ -113,12 +122,15 @@ class ProcessTransport(Transport):
             handles[child.conn] = handles[child.process.sentinel] = worker
             if child.state is not _State.BUSY:
                 answers.append((worker, Gone("an interrupt cut off its message")))
-        while not answers:
-            for worker in sorted({handles[handle] for handle in wait(list(handles))}):
-                answer = self._read(self._children[worker])
-                if answer is not None:
-                    answers.append((worker, answer))
+        ready = [] if answers else wait(list(handles), timeout_s)
+        for worker in sorted({handles[handle] for handle in ready}):
+            answer = self._read(self._children[worker])
+            if answer is not None:
+                answers.append((worker, answer))
         return answers
+
+    def alive(self, workers: Sequence[int]) -> set[int]:
+        return {worker for worker in workers if _has_pulse(self._children[worker])}
 
     def close(self) -> None:
         for child in self._children.values():
@@ -154,14 +166,34 @@ class ProcessTransport(Transport):
 
 def _spawn(worker: int) -> _Child:
     context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
+    (ours, theirs), (our_pulse, their_pulse) = context.Pipe(), context.Pipe()
     process = context.Process(
-        target=serve, args=(theirs,), name=f"distsvm-worker-{worker}", daemon=True
+        target=serve, args=(theirs, their_pulse), name=f"distsvm-worker-{worker}", daemon=True
     )
     with _environment(_ONE_THREAD), _interrupts_held_back(), _main_without_file_hidden():
         process.start()
-    theirs.close()  # so that the end of the process is the end of the pipe
-    return _Child(process, ours)
+    for end in (theirs, their_pulse):  # so that the end of the process is the end of the pipe
+        end.close()
+    return _Child(process, ours, our_pulse, n_oom_kills())
+
+
+def _has_pulse(child: _Child) -> bool:
+    """Whether it has answered since it was last asked; it is asked again then.
+
+    One that is still starting counts as alive: nobody there can answer yet.
+    """
+    try:
+        if not child.pulsing:
+            child.pulse.send_bytes(b".")
+            child.pulsing = True
+            return not child.ready
+        if not child.pulse.poll():
+            return not child.ready
+        child.pulse.recv_bytes()
+        child.pulse.send_bytes(b".")
+    except (OSError, EOFError):
+        pass  # it is dead, and receive will say so
+    return True
 
 
 def _post_mortem(child: _Child) -> Gone:
@@ -170,7 +202,10 @@ def _post_mortem(child: _Child) -> Gone:
     if code is None:
         return Gone("its pipe closed")
     if code < 0:
-        return Gone(f"its process was ended by signal {-code} ({signal.strsignal(-code)})")
+        text = f"its process was ended by signal {-code} ({signal.strsignal(-code)})"
+        if -code == signal.SIGKILL and n_oom_kills() > child.n_oom_kills:
+            return Gone(f"{text}, as the system does for want of memory", Kind.OUT_OF_MEMORY)
+        return Gone(text)
     if not child.ready:
         raise ConfigError(
             f"a worker process ended with code {code} before it was ready, for the reason printed "
@@ -182,6 +217,7 @@ def _post_mortem(child: _Child) -> Gone:
 
 def _end(child: _Child, *, at_once: bool) -> None:
     child.conn.close()  # which a process that waits for requests takes as its end
+    child.pulse.close()
     if not at_once:
         child.process.join(_PATIENCE_S)
     if child.process.exitcode is None:

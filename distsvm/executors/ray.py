@@ -3,43 +3,43 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
-import os
-import socket
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from distsvm.errors import ConfigError, PlacementError, TaskError
-from distsvm.executors.base import checked_n_workers, usable_cores
-from distsvm.executors.failures import FailurePolicy
-from distsvm.executors.host import Failure, Host, Reply
+from distsvm.errors import ConfigError, TaskError
+from distsvm.executors.base import checked_n_workers
+from distsvm.executors.host import Failure, Host, Reply, Ticket
+from distsvm.executors.ray_session import RaySession, token_auth
+from distsvm.executors.recovery import Kind, Limits
 from distsvm.executors.remote import RemoteExecutor
 from distsvm.executors.transport import LARGE, Gone, Request, Transport
 
-logger = logging.getLogger(__name__)
+PULSE = "pulse"
+"""The concurrency group in which an actor answers while it is at work."""
 
 
 class RayExecutor(RemoteExecutor):
     """Workers are Ray actors; Ray is started here if there is none to be joined.
 
     Ray itself restarts and retries nothing: an actor that it restarted would be empty. Lost
-    actors are built again by this executor.
+    actors are built again by this executor, or their shards are given to others.
 
     Parameters
     ----------
-    n_workers : actors, if there are as many shards; None for as many as the cluster can hold, or
-        one for each core of this machine if Ray is started here
+    n_workers : actors, if there are as many shards; None for as many as the cluster can hold, also
+        when it grows, or one for each core of this machine if Ray is started here
     address : of a running cluster, as for `ray.init`; RAY_ADDRESS counts too. A session that this
         process already has is used in any case
     resources_per_worker : what one actor needs, {"CPU": 1} unless given
     placement_timeout_s : how long to wait for the cluster's address to answer, and then for the
         next actor to be placed
-    max_failures : how often a worker may be lost and built again before WorkerLost is raised
+    min_workers : begin with so many if no more find a place in time; all of n_workers unless
+        given. Later on, shards of lost actors are given to others while so many are left (one,
+        unless given)
+    limits : max_failures, worker_timeout_s, call_timeout_s; see Limits
     """
 
     name = "ray"
@@ -50,57 +50,80 @@ class RayExecutor(RemoteExecutor):
         address: str | None = None,
         resources_per_worker: Mapping[str, float] | None = None,
         placement_timeout_s: float = 60.0,
-        max_failures: int = 3,
+        min_workers: int | None = None,
+        **limits: Any,
     ) -> None:
         needs = {"CPU": 1.0} if resources_per_worker is None else dict(resources_per_worker)
-        transport = RayTransport(address, needs, placement_timeout_s)
-        if n_workers is None:
-            n_workers = transport.capacity()
-        transport.n_expected = checked_n_workers(n_workers)
-        super().__init__(transport, transport.n_expected, FailurePolicy(max_failures))
+        least = Limits(min_workers=1 if min_workers is None else min_workers, **limits)
+        session = RaySession(address, needs, placement_timeout_s)
+        follows_room = n_workers is None
+        session.n_expected = checked_n_workers(n_workers or session.capacity())
+        super().__init__(
+            RayTransport(session),
+            session.n_expected,
+            least,
+            enough=min_workers,
+            follows_room=follows_room,
+        )
 
 
 class RayTransport(Transport):
     """Calls of actors that each wrap a Host."""
 
-    n_expected = 1  # workers that a Ray started here must have room for
-
-    def __init__(
-        self, address: str | None, needs: Mapping[str, float], placement_timeout_s: float
-    ) -> None:
-        self._address = address or os.environ.get("RAY_ADDRESS")
-        self._needs = needs
-        self._placement_timeout_s = placement_timeout_s
-        self._ray = _import_ray(secure=self._address is None)
-        self._actor_class = self._ray.remote(max_restarts=0, max_task_retries=0, **_options(needs))(
-            HostActor
-        )
-        self._owner = False
+    def __init__(self, session: RaySession) -> None:
+        self._session = session
+        self._ray = session.ray
+        self._actor_class = self._ray.remote(
+            max_restarts=0,
+            max_task_retries=0,
+            concurrency_groups={PULSE: 1},
+            **_options(session.needs),
+        )(HostActor)
         self._actors: dict[int, Any] = {}
         self._pending: dict[int, Any] = {}
+        self._invited: dict[int, Any] = {}
+        self._pulses: dict[int, Any] = {}
 
-    def capacity(self) -> int:
-        """How many workers the cluster can hold, or this machine if there is no cluster."""
-        ray = self._ray
-        if self._address is None and not ray.is_initialized():
-            return usable_cores()
-        self._connect()
-        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        return max(1, sum(_room(node, self._needs) for node in nodes))
-
-    def launch(self, workers: Sequence[int]) -> None:
-        self._connect()
-        ray = self._ray
-        self._kill(workers)
-        started = {worker: self._actor_class.remote() for worker in workers}
-        self._actors.update(started)
-        unplaced = [handle.ready.remote() for handle in started.values()]
+    def launch(self, workers: Sequence[int], timeout_s: float | None = None) -> Mapping[int, str]:
+        self._session.connect()
+        self.end(workers)
+        limit_s = self._session.placement_timeout_s
+        limit_s = limit_s if timeout_s is None else min(timeout_s, limit_s)
+        unplaced = {self._start(worker): worker for worker in workers}
         while unplaced:
-            placed, unplaced = ray.wait(unplaced, timeout=self._placement_timeout_s)
+            placed, _ = self._ray.wait(list(unplaced), timeout=limit_s)
             if not placed:
-                message = self._no_room(len(started), len(unplaced))
-                self._kill(workers)
-                raise PlacementError(message)
+                reason = self._session.no_room(len(workers), len(unplaced), limit_s)
+                self.end(list(unplaced.values()))
+                return dict.fromkeys(unplaced.values(), reason)
+            for ready in placed:
+                self._greet(ready)
+                del unplaced[ready]
+        return {}
+
+    def end(self, workers: Sequence[int]) -> None:
+        for worker in workers:
+            actor = self._actors.pop(worker, None)
+            for known in (self._pending, self._invited, self._pulses):
+                known.pop(worker, None)
+            if actor is not None and self._ray.is_initialized():
+                self._ray.kill(actor, no_restart=True)
+
+    def room(self) -> int:
+        return self._session.room()
+
+    def invite(self, workers: Sequence[int]) -> None:
+        self._invited.update({worker: self._start(worker) for worker in workers})
+
+    def arrived(self) -> list[int]:
+        worker_of = {ready: worker for worker, ready in self._invited.items()}
+        if not worker_of:
+            return []
+        here, _ = self._ray.wait(list(worker_of), num_returns=len(worker_of), timeout=0)
+        there = [worker_of[ready] for ready in here if self._greet(ready)]
+        for worker in there:
+            del self._invited[worker]
+        return there
 
     @contextmanager
     def share(self, args: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
@@ -111,29 +134,56 @@ class RayTransport(Transport):
 
     def send(self, worker: int, request: Request) -> None:
         self._pending.pop(worker, None)
+        self._pulses.pop(worker, None)  # an old one says nothing of what comes now
         # what is shared goes at the top level of the call, where Ray turns references into values
         try:
-            answer = self._actors[worker].answer.remote(request.verb, request.own, *request.shared)
+            answer = self._actors[worker].answer.remote(
+                request.verb, request.own, request.ticket, *request.shared
+            )
         except TypeError as error:
             raise _unsendable(error) from error
         self._pending[worker] = answer
 
-    def receive(self, workers: Sequence[int]) -> list[tuple[int, Reply | Gone]]:
+    def receive(
+        self, workers: Sequence[int], timeout_s: float | None = None
+    ) -> list[tuple[int, Reply | Gone]]:
         ray = self._ray
         unsent = [worker for worker in workers if worker not in self._pending]
         if unsent:
             return [(worker, Gone("an interrupt cut off its message")) for worker in unsent]
         worker_of = {self._pending[worker]: worker for worker in workers}
-        ray.wait(list(worker_of))
+        ray.wait(list(worker_of), timeout=timeout_s)
         ready, _ = ray.wait(list(worker_of), num_returns=len(worker_of), timeout=0)
         return [(worker_of[answer], self._read(answer)) for answer in ready]
 
+    def alive(self, workers: Sequence[int]) -> list[int]:
+        worker_of = {self._pulses[w]: w for w in workers if w in self._pulses}
+        ready = []
+        if worker_of:
+            ready, _ = self._ray.wait(list(worker_of), num_returns=len(worker_of), timeout=0)
+        heard = [worker_of[pulse] for pulse in ready]
+        for worker in workers:
+            if worker in heard or worker not in self._pulses:
+                pulse = self._actors[worker].pulse.options(concurrency_group=PULSE)
+                self._pulses[worker] = pulse.remote()
+        return heard
+
     def close(self) -> None:
-        self._kill(list(self._actors))
-        self._pending = {}
-        if self._owner:
-            self._ray.shutdown()
-            self._owner = False
+        self.end(list(self._actors))
+        self._session.close()
+
+    def _start(self, worker: int) -> Any:
+        """Begin to start an actor; what is returned can be waited for."""
+        self._actors[worker] = actor = self._actor_class.remote()
+        return actor.ready.remote()
+
+    def _greet(self, ready: Any) -> bool:
+        """Whether the actor has really come; one that died at once will be missed when asked."""
+        try:
+            self._session.note_token_auth(self._ray.get(ready))
+        except self._ray.exceptions.RayError:
+            return False
+        return True
 
     def _read(self, answer: Any) -> Reply | Gone:
         errors = self._ray.exceptions
@@ -141,71 +191,23 @@ class RayTransport(Transport):
             errors.RayActorError,
             errors.WorkerCrashedError,
             errors.NodeDiedError,
-            errors.OutOfMemoryError,
             errors.ObjectLostError,  # the actor answered, but its node died with the answer
         )
         try:
             return self._ray.get(answer)
+        except errors.OutOfMemoryError as error:
+            return Gone(_first_line(error), Kind.OUT_OF_MEMORY)
         except lost as error:
             return Gone(_first_line(error))
         except errors.RayTaskError as error:  # Host lets no error out: this one is of pickling
             text = f"a request or its answer cannot be read: {_first_line(error.cause)}"
             return Reply(failure=Failure(None, TaskError(text), str(error)))
 
-    def _connect(self) -> None:
-        ray = self._ray
-        if ray.is_initialized():
-            return
-        quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
-        if self._address is not None:
-            _check_reachable(self._address, self._placement_timeout_s)
-            ray.init(address=self._address, **quiet)
-        else:
-            n_cpus = max(usable_cores(), int(-(-self.n_expected * self._needs.get("CPU", 0) // 1)))
-            logger.info("starting Ray on this machine with %d CPUs", n_cpus)
-            ray.init(address="local", num_cpus=n_cpus, include_dashboard=False, **quiet)
-        self._owner = True
-
     def _put(self, value: Any) -> Any:
         try:
             return self._ray.put(value)
         except TypeError as error:
             raise _unsendable(error) from error
-
-    def _kill(self, workers: Sequence[int]) -> None:
-        for worker in workers:
-            actor = self._actors.pop(worker, None)
-            if actor is not None and self._ray.is_initialized():
-                self._ray.kill(actor, no_restart=True)
-
-    def _no_room(self, n_asked: int, n_unplaced: int) -> str:
-        total, free = self._ray.cluster_resources(), self._ray.available_resources()
-        return (
-            f"{n_unplaced} of {n_asked} workers that need {_listed(self._needs)} each found no "
-            f"place within {self._placement_timeout_s:g} s. The cluster has {_listed(total)} in "
-            f"total and {_listed(free)} free now. Ask for less (n_workers, resources_per_worker), "
-            "add nodes, free what other jobs hold, or wait longer (placement_timeout_s)"
-        )
-
-
-def _check_reachable(address: str, timeout_s: float) -> None:
-    """Refuse HOST:PORT where nobody listens, for which Ray itself would wait for minutes.
-
-    Other addresses, such as "auto", are Ray's to judge.
-    """
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if not (host and colon and port.isdecimal()) or "/" in host:
-        return
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout_s).close()
-    except (OSError, OverflowError, UnicodeError) as error:
-        reason = f"no answer within {timeout_s:g} s" if isinstance(error, TimeoutError) else error
-        raise PlacementError(
-            f"no Ray cluster can be reached at {address}: {reason}. Check that the cluster runs "
-            "(ray status on its head node), that the address is right (HOST:6379, or "
-            "ray://HOST:10001 for Ray Client, unless set otherwise), and that no firewall is in "
-            "between"
-        ) from error
 
 
 class HostActor:
@@ -215,23 +217,14 @@ class HostActor:
         self._host = Host()
 
     def ready(self) -> bool:
-        return True
+        """Whether the cluster asks for a token, as far as this process knows."""
+        return token_auth()
 
-    def answer(self, verb: str, own: Sequence[Any], *shared: Any) -> Reply:
-        return self._host.answer(verb, shared, own)
+    def pulse(self) -> None:
+        """A sign of life."""
 
-
-def _import_ray(*, secure: bool) -> ModuleType:
-    if secure and "ray" not in sys.modules:
-        # Ray reads this when it is imported: only who has the token may talk to what we start
-        os.environ.setdefault("RAY_AUTH_MODE", "token")
-    try:
-        import ray
-    except ImportError as error:
-        raise ConfigError(
-            'executor="ray" needs Ray, which is not installed: pip install "distsvm[ray]"'
-        ) from error
-    return ray
+    def answer(self, verb: str, own: Sequence[Any], ticket: Ticket | None, *shared: Any) -> Reply:
+        return self._host.answer(verb, shared, own, ticket)
 
 
 def _options(needs: Mapping[str, float]) -> dict[str, Any]:
@@ -240,16 +233,6 @@ def _options(needs: Mapping[str, float]) -> dict[str, Any]:
     options: dict[str, Any] = {names[key]: needs[key] for key in needs if key in names}
     options.setdefault("num_cpus", 0)
     return {**options, "resources": {key: needs[key] for key in needs if key not in names}}
-
-
-def _room(node: Mapping[str, float], needs: Mapping[str, float]) -> int:
-    return min((int(node.get(key, 0) // need) for key, need in needs.items() if need), default=1)
-
-
-def _listed(resources: Mapping[str, float]) -> str:
-    hidden = ("node:", "object_store_memory", "memory")
-    shown = [f"{k}: {v:g}" for k, v in sorted(resources.items()) if not k.startswith(hidden)]
-    return "{" + ", ".join(shown) + "}"
 
 
 def _n_bytes(value: Any) -> int:

@@ -8,6 +8,7 @@ import signal
 import threading
 import traceback
 from contextlib import suppress
+from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -17,10 +18,11 @@ from distsvm.executors.blocks import Attachments, Packed
 from distsvm.executors.host import Failure, Host, Reply
 
 
-def serve(conn: Connection) -> None:
-    """The worker process: answer requests until the pipe closes."""
+def serve(conn: Connection, pulse: Connection) -> None:
+    """The worker process: answer requests until the pipe closes, and the pulse at any time."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_keep_pulse, args=(pulse,), daemon=True).start()
     host, attachments = Host(), Attachments()
     with suppress(EOFError, OSError):
         wire.send(conn, wire.encode("ready"))
@@ -34,7 +36,7 @@ def _answer(host: Host, attachments: Attachments, head: bytes, buffers: list[Any
     """The frames of (reply, block from which arrays were kept or None)."""
     kept: Any = None
     try:
-        verb, shared, own = wire.decode(head, buffers)
+        verb, shared, own, ticket = wire.decode(head, buffers)
         block = shared.block if isinstance(shared, Packed) else None
         if isinstance(shared, Packed):
             shared, kept = attachments.open(shared)
@@ -42,7 +44,7 @@ def _answer(host: Host, attachments: Attachments, head: bytes, buffers: list[Any
         text = f"a worker cannot read what it was sent: {wire.unread(error)}"
         failure = Failure(None, ConfigError(text), traceback.format_exc())
         return wire.encode((Reply(failure=failure), None))
-    reply = host.answer(verb, shared, own)
+    reply = host.answer(verb, shared, own, ticket)
     del shared, own
     still = block if kept is not None and kept() is not None else None
     try:
@@ -50,7 +52,13 @@ def _answer(host: Host, attachments: Attachments, head: bytes, buffers: list[Any
     except Exception as error:
         text = f"a result cannot be pickled: {type(error).__name__}: {error}"
         failure = Failure(None, TaskError(text), traceback.format_exc())
-        return wire.encode((Reply(None, reply.busy_s, failure), still))
+        return wire.encode((replace(reply, value=None, failure=failure), still))
+
+
+def _keep_pulse(pulse: Connection) -> None:
+    with suppress(EOFError, OSError):
+        while True:
+            pulse.send_bytes(pulse.recv_bytes())
 
 
 def _end_with_parent() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from distsvm.executors.host import Reply
+from distsvm.executors.host import Reply, Ticket
+from distsvm.executors.recovery import Kind
 
 LARGE = 64 * 1024  # bytes from which arrays are worth a way of their own
 
@@ -20,6 +21,12 @@ class Request:
     verb: str
     shared: Any
     own: tuple[Any, ...]
+    ticket: Ticket | None = None
+
+    @property
+    def method(self) -> str:
+        """What takes its time: the method of a call, or the verb itself."""
+        return self.own[0] if self.verb == "call" else self.verb
 
 
 @dataclass(frozen=True)
@@ -27,34 +34,69 @@ class Gone:
     """Instead of a reply: the worker is dead, or counts as dead."""
 
     reason: str
+    kind: Kind = Kind.DIED
 
 
 class Transport(ABC):
     """Starts worker processes, each with a Host, and carries one request at a time to each."""
 
     @abstractmethod
-    def launch(self, workers: Sequence[int]) -> None:
+    def launch(self, workers: Sequence[int], timeout_s: float | None = None) -> Mapping[int, str]:
         """Start these workers, empty, and end what may be left of earlier ones by that number.
 
-        Raises PlacementError, and leaves none of them behind, if there is no room for them.
+        Returns those for which there is no room within the time limit, with the reason; nothing
+        is left of them.
         """
+
+    @abstractmethod
+    def end(self, workers: Sequence[int]) -> None:
+        """End these workers at once, whatever they are at."""
 
     @abstractmethod
     def share(self, args: tuple[Any, ...]) -> AbstractContextManager[Any]:
         """A handle for requests that end before the context does."""
 
     @abstractmethod
-    def keep(self, args: tuple[Any, ...]) -> Any:
-        """A handle that can be sent again at any time, to a worker that was built again."""
+    def keep(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A handle that can be sent again at any time, to a worker that was built again.
+
+        Some of its parts are a handle of those arguments.
+        """
 
     @abstractmethod
     def send(self, worker: int, request: Request) -> None:
         """Begin a request; a worker that turns out to be dead is reported by `receive`."""
 
     @abstractmethod
-    def receive(self, workers: Sequence[int]) -> list[tuple[int, Reply | Gone]]:
-        """Wait until some of these workers, which all have a request, have answered or died."""
+    def receive(
+        self, workers: Sequence[int], timeout_s: float | None = None
+    ) -> list[tuple[int, Reply | Gone]]:
+        """Wait until some of these workers, which all have a request, have answered or died.
+
+        None, if the time limit passes first.
+        """
+
+    @abstractmethod
+    def alive(self, workers: Sequence[int]) -> Collection[int]:
+        """Those that have given a sign of life since they were last asked for one; waits for none.
+
+        All of them are asked for the next.
+        """
 
     @abstractmethod
     def close(self) -> None:
         """End all workers and give back what they held; calling it twice does no harm."""
+
+    # --- workers that join later: nowhere, unless a transport knows better ------------------------
+
+    def room(self) -> int:
+        """How many more workers could be placed now, as far as is known."""
+        return 0
+
+    def invite(self, workers: Sequence[int]) -> None:
+        """Start further workers, and wait for none of them."""
+        raise NotImplementedError
+
+    def arrived(self) -> list[int]:
+        """Those of the invited that are there now."""
+        return []

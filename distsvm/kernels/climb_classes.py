@@ -213,3 +213,24 @@ def gram_of_classes(rows, slots, coding, held, outputs, norms):
             if coding.slack:
                 total *= held.loss[i, slot] * held.loss[i, k]
             held.gram[i, slot, k] = held.gram[i, k, slot] = total
+
+
+@kernel
+def changed_products(values, columns, entries, tokens, V, Z, changed, share, out):
+    """out[j] = x_t @ (V + share·(Z − V)), t = tokens[j]."""
+    r = V.shape[1]
+    z = np.empty(r)
+    for j in range(tokens.size):
+        z[:] = 0.0
+        for e in range(entries[tokens[j]], entries[tokens[j] + 1]):
+            x, row = np.float64(values[e]), columns[e]
+            u = V[row]
+            if changed[row]:
+                v = Z[row]
+                for c in range(r):
+                    z[c] += x * (u[c] + share * (v[c] - u[c]))
+            else:
+                for c in range(r):
+                    z[c] += x * u[c]
+        for c in range(r):
+            out[j, c] = z[c]

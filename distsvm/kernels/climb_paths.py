@@ -1,7 +1,7 @@
 """Steps of the dual over cached label paths; see kernels/climb.py.
 
-w is seen through a copy on write: Z holds the rows (features) of the emissions that were changed,
-`changed` says which; V has all others. The chain's parts, which are small, are copies as a whole.
+The emissions are ChangedRows, a row a feature; the chain's parts, which are small, are copies as a
+whole.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from distsvm.kernels.changed_rows import add_weight, is_changed
 from distsvm.kernels.climb import raise_dual
 from distsvm.kernels.options import kernel
 
@@ -63,34 +64,31 @@ def chain_add(path, k, chain):
 
 
 @kernel
-def token_score(s, t, label, V, Z, changed):
+def token_score(s, t, label, changed):
+    V, U, mask, slot = changed.V, changed.U, changed.mask, changed.slot
     total = 0.0
     for e in range(s.entries[t], s.entries[t + 1]):
         row = s.columns[e]
-        weight = Z[row, label] if changed[row] else V[row, label]
+        at, weight = slot[row], V[row, label]
+        if at >= 0 and is_changed(mask, at, label):
+            weight += U[at, label]
         total += np.float64(s.values[e]) * weight
     return total
 
 
 @kernel
-def token_add(s, t, label, k, V, Z, changed):
+def token_add(s, t, label, k, changed):
     for e in range(s.entries[t], s.entries[t + 1]):
-        row = s.columns[e]
-        if not changed[row]:
-            changed[row] = True
-            Z[row] = V[row]
-        Z[row, label] += k * s.values[e]
+        add_weight(changed, s.columns[e], label, k * s.values[e])
 
 
 @kernel
-def visit_paths(
-    rows, s, held, first, paths, slack, sigma, max_steps, tol, V, Z, changed, chain
-):  # fmt: skip
+def visit_paths(rows, s, held, first, paths, slack, sigma, max_steps, tol, changed, chain):
     """Climb over each of these examples in turn: the gain of the dual and of Σ α·q, and the work.
 
     The s-th plane of example i is the path from first[i] + s·T on, T its number of tokens.
     """
-    size, n_labels = held.loss.shape[1], V.shape[1]
+    size, n_labels = held.loss.shape[1], changed.V.shape[1]
     most = 0
     for i in rows:
         most = max(most, s.starts[i + 1] - s.starts[i])
@@ -117,7 +115,7 @@ def visit_paths(
                 for label in (y[t], path[t]):
                     if known[t, label] != visit:
                         known[t, label] = visit
-                        score[t, label] = token_score(s, begin + t, label, V, Z, changed)
+                        score[t, label] = token_score(s, begin + t, label, changed)
                         work += s.entries[begin + t + 1] - s.entries[begin + t]
                 margin += score[t, y[t]] - score[t, path[t]]
             loss = held.loss[i, k]
@@ -153,7 +151,7 @@ def visit_paths(
                     c = coefficient[t, label]
                     if c != 0.0:
                         coefficient[t, label] = 0.0
-                        token_add(s, begin + t, label, c, V, Z, changed)
+                        token_add(s, begin + t, label, c, changed)
                         work += s.entries[begin + t + 1] - s.entries[begin + t]
     return gain, linear, work
 
@@ -252,24 +250,3 @@ def gram_of_paths(rows, slots, s, held, first, paths, slack, n_labels, second):
             if slack:
                 total *= held.loss[i, slot] * held.loss[i, k]
             held.gram[i, slot, k] = held.gram[i, k, slot] = total
-
-
-@kernel
-def changed_products(values, columns, entries, tokens, V, Z, changed, share, out):
-    """out[j] = x_t @ (V + share·(Z − V)), t = tokens[j]."""
-    r = V.shape[1]
-    z = np.empty(r)
-    for j in range(tokens.size):
-        z[:] = 0.0
-        for e in range(entries[tokens[j]], entries[tokens[j] + 1]):
-            x, row = np.float64(values[e]), columns[e]
-            u = V[row]
-            if changed[row]:
-                v = Z[row]
-                for c in range(r):
-                    z[c] += x * (u[c] + share * (v[c] - u[c]))
-            else:
-                for c in range(r):
-                    z[c] += x * u[c]
-        for c in range(r):
-            out[j, c] = z[c]

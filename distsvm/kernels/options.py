@@ -10,6 +10,8 @@ from numba import njit
 
 # nogil so that threads are real; cached on disk so that only the first run of a machine compiles.
 kernel = njit(cache=True, nogil=True)
+# For sums of finite numbers alone: the compiler may add them up in the order that is fastest.
+summing_kernel = njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 
 
 def forget_stale_code(folder: Path) -> None:

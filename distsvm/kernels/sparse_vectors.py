@@ -42,3 +42,21 @@ def put_zeros(index, start, out):
     """out[index − start] = 0."""
     for e in range(index.size):
         out[index[e] - start] = 0.0
+
+
+@kernel
+def take_over(index, start, change, own):
+    """Move the change at these places over to `own`: ⟨own as it was, change⟩ and ‖change‖².
+
+    What is moved is 0 afterwards, so that it counts once, whoever else has a place in common.
+    """
+    along, square = 0.0, 0.0
+    for e in range(index.size):
+        at = index[e] - start
+        x = change[at]
+        if x != 0.0:
+            along += x * own[at]
+            square += x * x
+            own[at] += x
+            change[at] = 0.0
+    return along, square

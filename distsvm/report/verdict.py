@@ -8,6 +8,7 @@ from html import escape
 
 from distsvm.report.numbers import count, counted, number, percent, resolved, seconds
 from distsvm.report.view import RunView
+from distsvm.solvers.base import Round
 
 
 def verdict(view: RunView) -> str:
@@ -127,9 +128,16 @@ def _costs(view: RunView) -> list[tuple[str, str, str, bool]]:
         ("Cache hits", count(last.n_cache_hits), hits, False),
         ("Cuts", count(last.n_cuts), f"{count(last.n_support_cuts)} with α > 0", False)
         if last.has_cuts
-        else ("Planes", count(last.n_planes), "held by the workers", False),
+        else ("Planes", count(last.n_planes), _planes(last, view.config.plane_memory_mb), False),
         ("Time", seconds(total), restarts, False),
     ]
+
+
+def _planes(last: Round, limit_mb: float) -> str:
+    """What the workers hold, and in how much of the memory that they may take for it."""
+    megabytes = f"{number(last.plane_bytes / 2**20)} of at most {number(limit_mb)} MB"
+    refused = f"; {count(last.n_refused_planes)} refused" if last.n_refused_planes else ""
+    return f"{count(last.n_support_planes)} with α > 0; {megabytes}{refused}"
 
 
 def _certificate(view: RunView) -> tuple[str, str]:

@@ -43,6 +43,9 @@ class Round:
     n_oracle_calls, n_cache_hits, n_planes : int
         Since the run began; planes held in caches now. Multi-plane counts as hits the visits that
         worked with held planes.
+    n_support_planes, n_refused_planes, plane_bytes : int
+        Multi-plane: of the held planes those with α > 0, planes that were refused since the run
+        began because the memory for planes was full, and the memory that the held ones take.
     qp_iterations, qp_gap :
         Of this round's QP.
     seconds : dict of phase to float
@@ -54,7 +57,7 @@ class Round:
     busy_s, n_restarts :
         Seconds each worker has worked in this session, and how often one was built again.
     note : str or None
-        What was out of the ordinary: planes lost when the run was resumed.
+        What was out of the ordinary: planes lost when the run was resumed, workers lost or joined.
     """
 
     number: int
@@ -81,6 +84,9 @@ class Round:
     busy_s: tuple[float, ...] = ()
     n_restarts: int = 0
     note: str | None = None
+    n_support_planes: int = 0
+    n_refused_planes: int = 0
+    plane_bytes: int = 0
 
     @property
     def has_cuts(self) -> bool:

@@ -17,11 +17,14 @@ from distsvm.solvers.frozen import Frozen
 from distsvm.solvers.multi_plane_state import MultiPlaneState
 from distsvm.vectors import add_into, dot, mix_into, scale
 
-# Of so many rounds that ask the oracle, one asks about all examples, and certifies.
-FULL_EVERY = 4
-# Passes over the held planes within one round, where there is one block and where there are more,
+# After rounds that asked about some examples, together so many times as there are examples, the
+# next asks about all, and certifies.
+FULL_AFTER = 1.0
+# Passes over the held planes within a round, where there is one block and where there are more,
 # which have to hear of each other.
-N_PASSES, N_PASSES_APART = 5, 2
+N_PASSES, N_PASSES_APART = 5, 1
+# For the same reason several blocks ask, in so many rounds, about what one would ask about in one.
+N_PARTS = 4
 # The held planes are done with when they show less than this part of the gap that the oracle saw.
 HELD_SHARE = 0.1
 # Values of planes count as equal when they differ by less than this part of eps.
@@ -48,6 +51,8 @@ class MultiPlane:
         Draws the order of visits.
     max_rounds : int or None
         The last round allowed asks about all, so that it certifies.
+    enumerates : bool
+        Whether the task's visits look at all outputs; see Task.enumerates.
     """
 
     C: float
@@ -56,13 +61,16 @@ class MultiPlane:
     memory_mb: float = 4096.0
     seed: int = 0
     max_rounds: int | None = None
+    enumerates: bool = False
     name: str = "multi-plane"
 
     def begin(self, risk: BlockRisk, start: np.ndarray | None) -> MultiPlaneState:
         risk.hold(self.C, self.memory_mb, self.seed)
         sigma = max(1.0, 0.5 * risk.n_blocks)
         # α = 0 is feasible, with w = 0 and D = 0.
-        return MultiPlaneState(Bounds(dual=0.0), np.zeros(risk.dim), sigma, start)
+        return MultiPlaneState(
+            Bounds(dual=0.0), np.zeros(risk.dim), sigma, start, ask_average=not self.enumerates
+        )
 
     def follow(self, risk: BlockRisk, earlier: MultiPlaneState, factor: float) -> MultiPlaneState:
         risk.rescale(self.C, factor, earlier.taken)
@@ -72,6 +80,7 @@ class MultiPlane:
             earlier.bounds.rescaled(factor), factor * earlier.w, earlier.sigma,
             linear=factor * earlier.linear, square=factor**2 * earlier.square,
             frozen=earlier.frozen, pass_work=earlier.pass_work, n_earlier=earlier.serial,
+            since=earlier.since, ask_average=not self.enumerates,
             # The held planes go on for as long as they do better than a pass without any gain.
             worked=earlier.pass_work,
         )  # fmt: skip
@@ -91,7 +100,7 @@ class MultiPlane:
                     primal = self._certify(risk, state, point, counted, before)
                 gain = self._take(state, counted)
                 if ask != "none":
-                    self._begin_count(state)
+                    self._begin_count(risk, state, ask)
             self._count(state, answers, gain, ask)
             yield self._record(state, ask, primal)
 
@@ -106,8 +115,10 @@ class MultiPlane:
         pays = state.gained > 0 and state.rate * state.worked >= state.gained
         if pays and state.held_gap > HELD_SHARE * state.gap:
             return "none"
-        due = state.n_asked % FULL_EVERY == 0 or self.share >= 1
-        return "all" if due or state.unseen * state.gap <= self.C * self.eps else "some"
+        if self.share >= 1 or state.since >= FULL_AFTER - 1e-9:
+            return "all"
+        done = state.since > 0 and state.unseen * state.gap <= self.C * self.eps
+        return "all" if done else "some"
 
     def _point(self, state: MultiPlaneState) -> np.ndarray | None:
         """Where to ask about all: None for w itself."""
@@ -117,11 +128,16 @@ class MultiPlane:
 
     def _todo(self, risk: BlockRisk, state: MultiPlaneState, ask: str) -> Ascent:
         average = state.gained / state.worked if ask == "none" and state.worked else 0.0
-        n_passes = N_PASSES if risk.n_blocks == 1 else N_PASSES_APART
+        n_parts = self._n_parts(risk)
         return Ascent(
-            number=state.serial, taken=state.taken, sigma=state.sigma, ask=ask, share=self.share,
-            n_passes=n_passes, least_rate=average, tol=TOL_SHARE * self.eps,
+            number=state.serial, taken=state.taken, sigma=state.sigma, ask=ask,
+            share=self.share / n_parts, n_passes=N_PASSES if risk.n_blocks == 1 else N_PASSES_APART,
+            n_parts=n_parts, least_rate=average, tol=TOL_SHARE * self.eps,
         )  # fmt: skip
+
+    def _n_parts(self, risk: BlockRisk) -> int:
+        """In so many rounds as many are asked about as `share` says."""
+        return 1 if risk.n_blocks == 1 or self.enumerates else N_PARTS
 
     def _certify(
         self,
@@ -220,13 +236,16 @@ class MultiPlane:
         elif best > ROOM:
             state.sigma = max(1.0, SHRINK * state.sigma)
 
-    def _begin_count(self, state: MultiPlaneState) -> None:
+    def _begin_count(self, risk: BlockRisk, state: MultiPlaneState, ask: str) -> None:
         """A round has asked the oracle: gains and work are counted from it on."""
+        n_parts = self._n_parts(risk)
         state.n_asked += 1
+        part = 1.0 if self.enumerates else self.share / n_parts
+        state.since = 0.0 if ask == "all" else state.since + part
         state.gained = state.worked = 0.0
         if state.average is None:
             state.average = np.array(state.w)
-        else:
+        elif state.n_asked % n_parts == 0:
             mix_into(state.average, state.w, AVERAGING)
 
     def _count(
@@ -244,6 +263,7 @@ class MultiPlane:
         state.n_visits += sum(answer.n_visits for answer in answers)
         state.n_planes = sum(answer.n_planes for answer in answers)
         state.n_support = sum(answer.n_support for answer in answers)
+        state.n_refused = sum(answer.n_refused for answer in answers)
         state.plane_bytes = sum(answer.n_bytes for answer in answers)
 
     def _record(self, state: MultiPlaneState, ask: str, primal: float | None) -> Round:
@@ -264,6 +284,9 @@ class MultiPlane:
             n_oracle_calls=state.n_calls,
             n_cache_hits=state.n_visits,
             n_planes=state.n_planes,
+            n_support_planes=state.n_support,
+            n_refused_planes=state.n_refused,
+            plane_bytes=state.plane_bytes,
             qp_iterations=0,
             qp_gap=0.0,
             seconds=dict(state.clock.seconds),

@@ -35,6 +35,8 @@ class MultiPlaneState:
         The dual gained for a unit of work in the last round.
     n_asked : int
         Rounds with oracle calls so far.
+    since : float
+        The part of the examples that rounds have asked about since the last that asked about all.
     gap, held_gap : float
         The examples' shares of the gap, when the oracle was last asked, and by the held planes.
     unseen : float
@@ -60,6 +62,7 @@ class MultiPlaneState:
     worked: float = 0.0
     rate: float = 0.0
     n_asked: int = 0
+    since: float = 0.0
     gap: float = math.inf
     held_gap: float = math.inf
     unseen: float = 1.0
@@ -72,6 +75,7 @@ class MultiPlaneState:
     n_visits: int = 0
     n_planes: int = 0
     n_support: int = 0
+    n_refused: int = 0
     plane_bytes: int = 0
     clock: PhaseClock = field(default_factory=PhaseClock)
 
@@ -120,9 +124,9 @@ class MultiPlaneState:
 
 _NUMBERS = (
     "number", "n_stalled", "n_asked", "n_calls", "n_visits", "n_planes", "n_support",
-    "plane_bytes", "ask_average", "n_earlier",
+    "n_refused", "plane_bytes", "ask_average", "n_earlier",
 )  # fmt: skip
 _REALS = (
     "sigma", "linear", "square", "taken", "gained", "worked", "rate", "gap", "held_gap",
-    "unseen", "pass_work",
+    "unseen", "pass_work", "since",
 )  # fmt: skip

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from distsvm.data.features import DenseRows, frozen
-from distsvm.kernels import climb_classes
+from distsvm.kernels import climb_classes, climb_whole
 from distsvm.kernels.climb import Held
+from distsvm.kernels.climb_whole import Whole
 from distsvm.tasks.climber import MAX_STEPS, Climber, Visits, joined_change
 from distsvm.vectors import Vector, compact
 
@@ -47,6 +48,14 @@ class ClassClimber(Climber):
         # Without an intercept its weights stay where they are.
         return (self._z_bias - self._bias) / (self._sigma * (scale or 1.0))
 
+    def _dense_change(self, Z: np.ndarray) -> Vector:
+        """u, from the weights of all features in w + σ·u."""
+        u = np.empty(self._w.shape)
+        np.subtract(Z, self._V, out=u[:-1])
+        u[:-1] /= self._sigma * self._scale[:-1, None]
+        u[-1] = self._bias_change()
+        return compact(u.ravel())
+
 
 class DenseClassClimber(ClassClimber):
     """Copies w class by class: every row touches all features."""
@@ -63,15 +72,20 @@ class DenseClassClimber(ClassClimber):
             self._sigma, MAX_STEPS, tol, self._Z, self._z_bias,
         ))  # fmt: skip
 
+    def visit_whole(self, whole: Whole, rows: np.ndarray, tol: float) -> Visits:
+        oracle = self._oracle
+        assert isinstance(oracle.rows, DenseRows)
+        return Visits(*climb_whole.visit_dense_whole(
+            frozen(rows), oracle.rows.values, oracle.problem, whole, self._square, self._sigma,
+            MAX_STEPS, tol, self._Z, self._z_bias,
+        ))  # fmt: skip
+
     def view(self) -> ClassView:
         V = self._V + (self._Z.T - self._V) / self._sigma
         return ClassView(frozen(V), self._own_bias())
 
     def change(self) -> Vector:
-        u = np.empty(self._w.shape)
-        u[:-1] = (self._Z.T - self._V) / (self._sigma * self._scale[:-1, None])
-        u[-1] = self._bias_change()
-        return compact(u.ravel())
+        return self._dense_change(self._Z.T)
 
 
 class SparseClassClimber(ClassClimber):
@@ -90,11 +104,24 @@ class SparseClassClimber(ClassClimber):
             self._sigma, MAX_STEPS, tol, self._V, self._Z, self._changed, self._z_bias,
         ))  # fmt: skip
 
+    def visit_whole(self, whole: Whole, rows: np.ndarray, tol: float) -> Visits:
+        if not self._changed.all():
+            # Nearly all features are touched by visits of nearly all rows.
+            np.copyto(self._Z, self._V, where=~self._changed[:, None])
+            self._changed[:] = True
+        oracle = self._oracle
+        return Visits(*climb_whole.visit_sparse_whole(
+            frozen(rows), *oracle.sparse(), oracle.problem, whole, self._square, self._sigma,
+            MAX_STEPS, tol, self._Z, self._z_bias,
+        ))  # fmt: skip
+
     def view(self) -> ClassView:
         change = (self._Z, self._changed, 1.0 / self._sigma)
         return ClassView(self._V, self._own_bias(), change)
 
     def change(self) -> Vector:
+        if self._changed.all():
+            return self._dense_change(self._Z)
         rows = np.flatnonzero(self._changed)
         inner = (self._Z[rows] - self._V[rows]) / (self._sigma * self._scale[rows, None])
         return joined_change(rows, inner, self._bias_change(), self._w.size)

@@ -12,10 +12,11 @@ from distsvm.data.features import DenseRows, Rows, SparseRows, frozen
 from distsvm.data.shard import Shard
 from distsvm.errors import DataError
 from distsvm.kernels import classes as class_kernels
-from distsvm.kernels import climb_classes, climb_paths
+from distsvm.kernels import climb_classes
 from distsvm.kernels import rows as row_kernels
 from distsvm.kernels.climb import Held
 from distsvm.kernels.climb_classes import Coding
+from distsvm.kernels.climb_whole import ClassProblem
 from distsvm.messages import Planes
 from distsvm.tasks.class_climber import (
     ClassClimber,
@@ -47,6 +48,7 @@ class ClassOracle(Oracle):
         self.weight = shard.weight
         self.zero_one, self.matrix = task.zero_one, frozen(task.loss_table())
         self.codes, self.unit = frozen(task.codes), task.unit
+        self.n_outputs = task.labels.size
         self.scale = frozen(task.feature_scale())
         # A piece's rows and its scores both stay in the cache, and it has more rows than classes.
         k, r = task.labels.size, task.n_codes
@@ -66,7 +68,7 @@ class ClassOracle(Oracle):
         elif change is None:
             row_kernels.sparse_products(*self.sparse(), frozen(rows), V, bias, out)
         else:
-            climb_paths.changed_products(*self.sparse(), frozen(rows), V, *change, out)
+            climb_classes.changed_products(*self.sparse(), frozen(rows), V, *change, out)
             out += bias
         return self.task.per_class(out)
 
@@ -130,6 +132,17 @@ class ClassOracle(Oracle):
     def coding(self) -> Coding:
         """The classes as the climbing kernels take them."""
         return Coding(self._all_truth(), self.codes, self.unit, self.slack)
+
+    @property
+    def problem(self) -> ClassProblem:
+        """The dual over all classes as the kernels take it."""
+        return ClassProblem(
+            self._all_truth(), self.codes, self.unit, self.slack, self.zero_one, self.matrix,
+            self.square_norms,
+        )  # fmt: skip
+
+    def outputs(self, numbers: np.ndarray) -> np.ndarray:
+        return numbers.astype(np.int32)
 
     @cached_property
     def square_norms(self) -> np.ndarray:

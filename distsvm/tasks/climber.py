@@ -9,8 +9,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from distsvm.data.features import frozen
-from distsvm.kernels import climb_sparse
+from distsvm.kernels import changed_rows, climb_sparse
+from distsvm.kernels.changed_rows import ChangedRows
 from distsvm.kernels.climb import Held
+from distsvm.kernels.climb_whole import Whole
 from distsvm.messages import Planes
 from distsvm.vectors import SparseVector, Vector, compact, index_type
 
@@ -48,6 +50,10 @@ class Climber(ABC):
         tol : float
             Values that differ by no more than this count as equal.
         """
+
+    def visit_whole(self, whole: Whole, rows: np.ndarray, tol: float) -> Visits:
+        """As visit, over all outputs of each of these examples; where Oracle.n_outputs says so."""
+        raise NotImplementedError(f"{type(self).__name__} does not enumerate outputs")
 
     @abstractmethod
     def view(self) -> Any:
@@ -118,6 +124,26 @@ def joined_change(rows: np.ndarray, inner: np.ndarray, last: np.ndarray, dim: in
     index = np.concatenate([rows[filled // r] * r + filled % r, dim - last.size + end])
     value = np.concatenate([inner.ravel()[filled], last[end]])
     return compact(SparseVector(index.astype(index_type(dim)), value, dim))
+
+
+def room_for_changes(columns: np.ndarray, V: np.ndarray) -> ChangedRows:
+    """No weight changed yet, with room for changes of all rows that are in `columns`."""
+    n, r = np.unique(columns).size, V.shape[1]
+    n_words = -(-r // changed_rows.WORD)
+    return ChangedRows(
+        V, np.empty((n, r)), np.empty((n, n_words), np.int64), np.full(V.shape[0], -1, np.int32),
+        np.empty(n, np.int32), np.zeros(1, np.int64),
+    )  # fmt: skip
+
+
+def change_of_rows(changed: ChangedRows, share: float, last: np.ndarray, dim: int) -> Vector:
+    """u: `share` of the rows' changes, and behind the rows, as the last weights, `last`."""
+    rows, end = np.sort(changed.order[: changed.n[0]]), np.flatnonzero(last)
+    n = changed_rows.count_changes(changed)
+    index, value = np.empty(n + end.size, index_type(dim)), np.empty(n + end.size)
+    changed_rows.write_changes(changed, frozen(rows), share, index[:n], value[:n])
+    index[n:], value[n:] = dim - last.size + end, last[end]
+    return compact(SparseVector(index, value, dim))
 
 
 def first_planes(held: Held, rows: np.ndarray) -> np.ndarray:

@@ -47,6 +47,9 @@ class Oracle(ABC):
     """The number of each row's example in the whole data, for messages."""
     piece: int
     """How many examples to ask about at a time, so that a piece stays in the processor's cache."""
+    n_outputs: int | None = None
+    """How many outputs every example has, where a visit may as well look at all of them: then the
+    oracle's climbers have `visit_whole`, and the oracle `outputs`."""
 
     def view(self, w: np.ndarray) -> Any:
         """w in the form that the other methods take it, made once for a call over all pieces."""
@@ -79,6 +82,10 @@ class Oracle(ABC):
     def call_work(self) -> float:
         """The work of asking about one example, in the unit of Climber's visits."""
         raise ConfigError(f"the multi-plane solver does not know {type(self).__name__}")
+
+    def outputs(self, numbers: np.ndarray) -> Any:
+        """The outputs with these numbers, 0 … n_outputs − 1."""
+        raise NotImplementedError(f"{type(self).__name__} does not number its outputs")
 
     @abstractmethod
     def decode(self, view: Any, rows: np.ndarray) -> Any:

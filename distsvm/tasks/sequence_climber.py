@@ -10,7 +10,7 @@ from distsvm.data.features import frozen
 from distsvm.data.ragged import RaggedSlots
 from distsvm.kernels import climb_paths
 from distsvm.kernels.climb import Held
-from distsvm.tasks.climber import MAX_STEPS, Climber, Visits, joined_change
+from distsvm.tasks.climber import MAX_STEPS, Climber, Visits, change_of_rows
 from distsvm.tasks.sequence_view import View, chain_view
 from distsvm.vectors import Vector
 
@@ -23,20 +23,16 @@ class SequenceClimber(Climber):
 
     def __init__(self, oracle: SequenceOracle, w: np.ndarray, sigma: float) -> None:
         self._oracle, self._sigma = oracle, sigma
-        task = oracle.task
-        parts = task.parts(w)
-        self._V = frozen(parts.emissions)
-        # What is never written to takes no memory.
-        self._Z = np.empty(self._V.shape)
-        self._changed = np.zeros(task.n_features, dtype=bool)
-        self._chain_w = w[self._V.size :]
+        V = frozen(oracle.task.parts(w).emissions)
+        self._changed = oracle.changed_rows(V)
+        self._chain_w = w[V.size :]
         self._chain = np.array(self._chain_w)
 
     def visit(self, held: Held, outputs: RaggedSlots, rows: np.ndarray, tol: float) -> Visits:
         oracle = self._oracle
         return Visits(*climb_paths.visit_paths(
             frozen(rows), oracle.sentences, held, frozen(outputs.first), outputs.values,
-            oracle.slack, self._sigma, MAX_STEPS, tol, self._V, self._Z, self._changed,
+            oracle.slack, self._sigma, MAX_STEPS, tol, self._changed,
             oracle.chain_parts(self._chain),
         ))  # fmt: skip
 
@@ -44,10 +40,8 @@ class SequenceClimber(Climber):
         share = 1.0 / self._sigma
         chain = self._chain_w + share * (self._chain - self._chain_w)
         tables = chain_view(self._oracle.chain_parts(chain), self._oracle.forbidden)
-        return View(self._V, tables, (self._Z, self._changed, share))
+        return View(self._changed.V, tables, (self._changed, share))
 
     def change(self) -> Vector:
-        rows = np.flatnonzero(self._changed)
-        emissions = (self._Z[rows] - self._V[rows]) / self._sigma
         chain = (self._chain - self._chain_w) / self._sigma
-        return joined_change(rows, emissions, chain, self._oracle.task.dim)
+        return change_of_rows(self._changed, 1.0 / self._sigma, chain, self._oracle.task.dim)

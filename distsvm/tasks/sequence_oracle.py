@@ -16,6 +16,7 @@ from distsvm.data.ragged import Ragged, RaggedSlots, offsets, spread
 from distsvm.data.shard import Shard
 from distsvm.errors import DataError
 from distsvm.kernels import (
+    changed_rows,
     climb_paths,
     viterbi,
     viterbi_counts,
@@ -24,9 +25,11 @@ from distsvm.kernels import (
     viterbi_tokens,
 )
 from distsvm.kernels import rows as row_kernels
+from distsvm.kernels.changed_rows import ChangedRows
 from distsvm.kernels.climb import Held
 from distsvm.kernels.climb_paths import Chain
 from distsvm.messages import Planes
+from distsvm.tasks.climber import room_for_changes
 from distsvm.tasks.oracle import Oracle, Separation
 from distsvm.tasks.sequence_climber import SequenceClimber
 from distsvm.tasks.sequence_packing import broken_rules, packed, tokens_of, truth_of
@@ -62,6 +65,7 @@ class SequenceOracle(Oracle):
         # A piece's emission scores stay in the processor's cache.
         mean = max(1.0, float(self.starts[-1]) / max(1, self.n))
         self.piece = max(1, int(PIECE_BYTES / (8 * n_labels * mean)))
+        self._changed: ChangedRows | None = None
         self._by_count = self.hamming and self.slack and self.truth is not None
         if self._by_count:
             self._check_memory()
@@ -96,7 +100,7 @@ class SequenceOracle(Oracle):
         if view.change is None:
             row_kernels.sparse_products(*self._sparse(), which, view.V, self.no_bias, out)
         else:
-            climb_paths.changed_products(*self._sparse(), which, view.V, *view.change, out)
+            changed_rows.changed_products(*self._sparse(), which, *view.change, out)
         return frozen(out), frozen(offsets(lengths))
 
     def separate(self, view: View, rows: np.ndarray) -> Separation:
@@ -151,6 +155,16 @@ class SequenceOracle(Oracle):
 
     def climber(self, w: np.ndarray, sigma: float) -> SequenceClimber:
         return SequenceClimber(self, w, sigma)
+
+    def changed_rows(self, V: np.ndarray) -> ChangedRows:
+        """V with no row changed; whatever the last climber changed is forgotten."""
+        if self._changed is None:
+            own = slice(*self.tokens.starts[[0, -1]])
+            self._changed = room_for_changes(self.tokens.columns[own], V)
+        else:
+            changed_rows.forget(self._changed)
+            self._changed = self._changed._replace(V=V)
+        return self._changed
 
     def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
         climb_paths.gram_of_paths(

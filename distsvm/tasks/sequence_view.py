@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from distsvm.data.features import frozen
+from distsvm.kernels.changed_rows import ChangedRows
 from distsvm.kernels.climb_paths import Chain
 
 Tables = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -16,13 +17,13 @@ Tables = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 class View(NamedTuple):
     """The emissions' weights V, which are not copied, and the chain's tables, which are small.
 
-    `change` is None, or (Z, changed, share): of the features that `changed` marks the weights are
-    V + share·(Z − V).
+    `change` is None, or (changed, share): some features' weights are changed, by this share of what
+    `changed` has.
     """
 
     V: np.ndarray
     chain: Tables
-    change: tuple[np.ndarray, np.ndarray, float] | None = None
+    change: tuple[ChangedRows, float] | None = None
 
 
 def chain_view(parts: Chain, forbidden: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Tables:

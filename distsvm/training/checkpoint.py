@@ -33,10 +33,14 @@ class Checkpoint:
 
     def plane_files(self) -> list[tuple[str, str]]:
         """Path and digest of each shard's planes."""
-        return [
-            (str(self.folder / planes_name(shard)), digest)
-            for shard, digest in enumerate(self.planes)
-        ]
+        return _plane_files(self.folder, self.planes)
+
+
+def _plane_files(folder: Path, digests: list[str]) -> list[tuple[str, str]]:
+    return [
+        (str((folder / planes_name(shard)).absolute()), digest)
+        for shard, digest in enumerate(digests)
+    ]
 
 
 def planes_name(shard: int) -> str:
@@ -71,6 +75,8 @@ def write_checkpoint(
         write_json(aside / "manifest.json", manifest)
     for old in (*_folders(home)[:-keep], *home.glob(".round-*.part")):  # left by a kill
         shutil.rmtree(old)
+    files = _plane_files(folder, planes)
+    executor.recall("load_planes", shards=shards, each=files)  # for workers that are lost later
     return folder
 
 

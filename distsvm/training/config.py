@@ -60,7 +60,12 @@ class TrainConfig:
         Above it cuts are replaced by their aggregate; 50 for the line search unless given.
     executor : "auto", "serial", "threads", "processes" or "ray"
     executor_options : dict
-        Such as address and placement_timeout_s for Ray.
+        Processes and Ray: max_failures (how often the worker of a shard may be lost, default 3),
+        worker_timeout_s (a worker is lost without a sign of life for so long, or when it takes so
+        long and ten times as long as the others, default 30), call_timeout_s (or when one call
+        takes longer than this, default None). Ray: address, resources_per_worker,
+        placement_timeout_s (60), min_workers (begin with so many if no more find a place; default:
+        all of n_workers).
     n_workers : int ≥ 1, optional
         Default: the usable cores. Never changes the result.
     n_shards : int ≥ 1, optional

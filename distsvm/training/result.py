@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from distsvm.executors.base import Activity
@@ -27,6 +27,10 @@ class TrainResult:
         "eps", "rel_gap", "max_rounds", "max_seconds", "validation" (no lower loss there),
         "precision" (rounding allows no more), or "interrupted".
     n_rounds, n_oracle_calls, n_cache_hits, n_cuts, n_support_cuts : int
+    n_planes, n_support_planes, n_refused_planes : int
+        Planes that the workers held at the end; of the dual ascent also those with α > 0, and how
+        many were refused on the way because plane_memory_mb was full (they cost rounds, and no
+        bound is any less true).
     bound_on_rounds : int or None
         The theory's bound on the number of rounds, where it applies.
     seconds : dict of phase to float
@@ -44,6 +48,9 @@ class TrainResult:
     n_dropped : int
         Examples that were left out because the task cannot be trained on them (see Task.unfit);
         everything else is about those that were not.
+    notes : list of str
+        What was out of the ordinary in this session: workers lost, shards moved, fewer workers
+        than were asked for, planes lost.
     """
 
     model: Model
@@ -66,6 +73,10 @@ class TrainResult:
     activity: list[Activity]
     best_validation: dict[str, Any] | None = None
     n_dropped: int = 0
+    n_planes: int = 0
+    n_support_planes: int = 0
+    n_refused_planes: int = 0
+    notes: list[str] = field(default_factory=list)
 
     def summary(self) -> dict[str, Any]:
         """Everything but model and history, in JSON's terms."""

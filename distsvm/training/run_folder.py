@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -137,6 +138,8 @@ class RunFolder:
         self._session.check()
         result.model.save(self.path / "model")
         write_json(self.path / "result.json", result.summary())
+        for left in self.path.glob(".model-*.part"):  # by a driver that was killed here
+            shutil.rmtree(left)
         state = "finished" if result.stop_reason in FINISHED else "stopped"
         self._session.note(state=state, stop_reason=result.stop_reason)
 

@@ -24,7 +24,7 @@ from distsvm.training.config import TrainConfig
 log = logging.getLogger(__name__)
 
 LINE_SEARCH_CUTS = 50
-N_BLOCKS = 2
+N_BLOCKS = 8
 """Of the dual ascent, whatever the machine has: more of them share the work between more workers,
 and take more of it (benchmarks/solvers.py)."""
 
@@ -60,6 +60,7 @@ def make_solver(
         solver = MultiPlane(
             C=C, eps=eps, share=config.ask_share, memory_mb=config.plane_memory_mb,
             seed=config.random_state or 0, max_rounds=config.max_rounds,
+            enumerates=task.enumerates,
         )  # fmt: skip
         return solver, BlockRisk(executor, shards, task.dim, facts.n_examples, facts.weight)
     n_blocks = min(config.n_blocks or 1, len(shards))

@@ -83,7 +83,8 @@ class Trainer:
         self.watch = Watch()
         self._started = time.perf_counter()
         self._earlier_s = self._earlier_load_s = 0.0
-        self._note: str | None = None
+        self.notes: list[str] = []
+        self._notes: list[str] = []  # not told yet
 
     def hold(self) -> None:
         """Hold the folder of a run that is there, to go on with it."""
@@ -193,7 +194,7 @@ class Trainer:
         self._started, self.load_s = time.perf_counter(), 0.0
         self.C, self.solver = C, replace(self.solver, C=C)
         self.state = self.solver.follow(self.risk, self.state, factor)
-        self.history = []
+        self.history, self.notes = [], []
 
     def _create(self, folder: RunFolder) -> None:
         folder.create(
@@ -259,8 +260,8 @@ class Trainer:
         files = checkpoint.plane_files()
         found = self.executor.run("load_planes", shards=self.shards, each=files)
         if not all(found):
-            self._note = f"resumed without the planes of {found.count(False)} shards"
-            log.warning("%s: %s", checkpoint.folder, self._note)
+            self._notes.append(f"resumed without the planes of {found.count(False)} shards")
+            log.warning("%s: %s", checkpoint.folder, self._notes[-1])
         rounds = self.folder.history()
         self.history = [record for record in rounds if record.number <= checkpoint.number]
         if len(self.history) != checkpoint.number:
@@ -279,6 +280,7 @@ class Trainer:
         reason = None if not self.history else self._reason(self.history[-1], fresh_only=True)
         rounds = self.solver.rounds(self.risk, self.state)
         while reason is None:
+            self.executor.adapt()
             record = self._finished(next(rounds))
             self.history.append(record)
             asked_to_stop = self.folder is not None and self.folder.append(record)
@@ -309,10 +311,11 @@ class Trainer:
             self.watch.look(record.number, self.state.bounds, self.evaluate)
         score = self.watch.score
         activity = self.executor.activity()
-        note, self._note = self._note, None
+        told = [*self._notes, *self.executor.notes()]
+        self.notes, self._notes = self.notes + told, []
         return replace(
             record,
-            note=note,
+            note="; ".join(told) or None,
             elapsed_s=self._elapsed(),
             validation_loss=None if score is None else score.mean_loss,
             validation_accuracy=None if score is None else score.accuracy,
@@ -384,6 +387,8 @@ class Trainer:
             history=self.history,
             C=self.C, eps=self.eps, activity=self.executor.activity(),
             best_validation=self.watch.best, n_dropped=self.facts.n_dropped,
+            n_planes=last.n_planes, n_support_planes=last.n_support_planes,
+            n_refused_planes=last.n_refused_planes, notes=self.notes,
         )  # fmt: skip
         facts = ("certificate", "primal", "dual", "gap", "stop_reason", "n_rounds", "C", "eps")
         result.model.facts.update({name: getattr(result, name) for name in facts})

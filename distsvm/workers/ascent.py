@@ -11,6 +11,7 @@ from distsvm.messages import Ascended, Ascent, Holding
 from distsvm.tasks.climber import Climber, Visits
 from distsvm.tasks.oracle import Oracle, Separation
 from distsvm.workers.stock import PlaneStock
+from distsvm.workers.whole_stock import WholeStock
 
 MEGABYTE = 2**20
 # Examples that are asked about before the steps that their answers call for. Fewer would find
@@ -42,7 +43,7 @@ class BlockAscent:
     ) -> None:  # fmt: skip
         self.oracle, self.weight, self.dim = oracle, weight, dim
         self.seed, self.block = seed, block
-        self.stock = PlaneStock(oracle, C_share * weight, memory_mb * MEGABYTE)
+        self.stock = _stock(oracle, C_share * weight, memory_mb * MEGABYTE)
         self.number = 0
         self.share = np.full(oracle.n, np.inf)  # of the gap, when the oracle was last asked
         self._before = np.array(self.stock.held.alpha)
@@ -67,14 +68,14 @@ class BlockAscent:
         if todo.ask == "all":
             upper, exact = self._ask_all(w if point is None else point)
             n_calls = self.oracle.n
-        elif todo.ask == "some":
+        elif todo.ask == "some" and not self.stock.asks:
             n_calls, total = self._ask_some(climber, todo)
             n_visits = n_calls
         work = n_calls * self.oracle.call_work()
         for number, rows in enumerate(self._passes(todo)):
-            found = climber.visit(self.stock.held, self.stock.outputs, rows, todo.tol)
+            found = self.stock.visit(climber, rows, todo.tol)
             total, n_visits = total.plus(found), n_visits + rows.size
-            if todo.ask == "all" and number == 0:
+            if number == 0 and self._begins_with_all(todo):
                 self.share[:] = self.stock.held.gap
             if found.gain <= todo.least_rate * found.work:
                 break
@@ -124,12 +125,11 @@ class BlockAscent:
         """The oracle on those with the largest shares of the gap, each few followed by steps."""
         n = min(self.oracle.n, int(np.ceil(todo.share * self.oracle.n)))
         chosen = np.argsort(-self.share, kind="stable")[:n]
-        total, held = Visits(), self.stock.held
+        total = Visits()
         for rows in _pieces(np.random.default_rng(self._seed(0)).permutation(chosen), PIECE):
             self._ask(climber.view(), rows)
-            held = self.stock.held
-            total = total.plus(climber.visit(held, self.stock.outputs, rows, todo.tol))
-            self.share[rows] = held.gap[rows]
+            total = total.plus(self.stock.visit(climber, rows, todo.tol))
+            self.share[rows] = self.stock.held.gap[rows]
         return n, total
 
     def _ask(self, view: Any, rows: np.ndarray) -> Separation:
@@ -142,13 +142,18 @@ class BlockAscent:
     def _passes(self, todo: Ascent) -> Iterator[np.ndarray]:
         """The examples of each pass, in an order of its own: those worth it, or all when asked."""
         for number in range(todo.n_passes):
-            held = self.stock.held
-            rows = np.flatnonzero(held.count)
-            if (number or todo.ask != "all") and rows.size:
+            held, rows = self.stock.held, self.stock.filled_rows()
+            if todo.ask == "some":
+                rows = rows[(rows + self.number) % todo.n_parts == 0]
+            if (number or not self._begins_with_all(todo)) and rows.size:
                 rows = rows[held.gap[rows] > WORTH * held.gap[rows].mean()]
             if not rows.size:
                 return
             yield np.random.default_rng(self._seed(1 + number)).permutation(rows)
+
+    def _begins_with_all(self, todo: Ascent) -> bool:
+        """Whether the first pass is over all examples, so that every share of the gap is new."""
+        return todo.ask == "all" or (todo.ask == "some" and self.stock.asks)
 
     def _seed(self, part: int) -> list[int]:
         return [self.seed, self.block, self.number, part]
@@ -169,6 +174,13 @@ class BlockAscent:
         self.number = int(state.pop("number"))
         self.share, self._before = state.pop("share"), state.pop("before")
         self.stock.restore(state)
+
+
+def _stock(oracle: Oracle, total: np.ndarray, max_bytes: float) -> PlaneStock | WholeStock:
+    """All outputs of every example where they are few enough, else the planes that were found."""
+    if WholeStock.bytes_for(oracle) <= max_bytes:
+        return WholeStock(oracle, total)
+    return PlaneStock(oracle, total, max_bytes)
 
 
 def _pieces(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:

@@ -146,6 +146,11 @@ class ShardWorker:
 
     def hold(self, C_share: float, memory_mb: float, seed: int = 0, block: int = 0) -> None:
         """Begin the dual ascent, with all α at the truths; `C_share` is C / Σc of all examples."""
+        self._held = C_share, memory_mb, seed, block
+        self._begin_ascent()
+
+    def _begin_ascent(self) -> None:
+        C_share, memory_mb, seed, block = self._held
         self.ascent = BlockAscent(
             self.oracle, self.weight, C_share, self._dim, memory_mb, seed, block
         )
@@ -153,11 +158,14 @@ class ShardWorker:
     def rescale(self, C_share: float, factor: float, taken: float) -> None:
         """Go on with the dual ascent at another C; see BlockAscent.rescale."""
         assert self.ascent is not None, "hold() comes first"
+        self._held = C_share, *self._held[1:]
         self.ascent.rescale(C_share, factor, taken)
 
     def ascend(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> Ascended:
         """One round of the dual ascent; see BlockAscent.round."""
         assert self.ascent is not None, "hold() comes first"
+        if self.ascent.number not in (0, todo.number - 1):
+            self._begin_ascent()  # read back from a checkpoint whose α w has left behind since
         return self.ascent.round(w, point, todo)
 
     def holding(self) -> Holding:
@@ -194,10 +202,20 @@ class ShardWorker:
         """A digest of the examples."""
         return self.oracle.fingerprint()
 
+    def carry(self) -> dict[str, np.ndarray]:
+        """What a worker has to be given that takes over this shard with all its planes."""
+        own = self.cache.state() if self.ascent is None else self.ascent.state()
+        return {"turn": np.array(self._turn), **own}
+
+    def take_up(self, state: dict[str, np.ndarray]) -> None:
+        """Go on with what `carry` gave."""
+        state = dict(state)
+        self._turn = int(state.pop("turn"))
+        (self.cache if self.ascent is None else self.ascent).restore(state)
+
     def save_planes(self, path: str) -> str:
         """Write the cache to a file, and return its digest."""
-        own = self.cache.state() if self.ascent is None else self.ascent.state()
-        return write_arrays(Path(path), {"turn": np.array(self._turn), **own})
+        return write_arrays(Path(path), self.carry())
 
     def load_planes(self, path: str, digest: str) -> bool:
         """Take up the cache that `save_planes` wrote; False where the file is gone."""
@@ -205,8 +223,7 @@ class ShardWorker:
             return False
         state = read_arrays(Path(path), CheckpointError, digest)
         try:
-            self._turn = int(state.pop("turn"))
-            (self.cache if self.ascent is None else self.ascent).restore(state)
+            self.take_up(state)
         except (KeyError, IndexError, ValueError) as error:
             raise CheckpointError(f"{path} does not fit this shard: {error}") from error
         return True

@@ -7,7 +7,7 @@ import numpy as np
 from distsvm.errors import ConfigError
 from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
-from distsvm.tasks.climber import held_planes
+from distsvm.tasks.climber import Climber, Visits, held_planes
 from distsvm.tasks.oracle import Oracle
 
 FIRST_SIZE, LEAST_SIZE = 6, 2
@@ -29,6 +29,9 @@ class PlaneStock:
         Σ α of each example, the truth's included: c_i·C / Σc.
     max_bytes : float
     """
+
+    asks = False
+    """Whether a visit finds the most violated output: then nobody has to ask before it."""
 
     def __init__(self, oracle: Oracle, total: np.ndarray, max_bytes: float) -> None:
         self.oracle, self.total, self.max_bytes = oracle, total, max_bytes
@@ -74,6 +77,14 @@ class PlaneStock:
         row, slot = np.nonzero(alpha)
         planes = Planes(row, self.outputs[row * self.size + slot], self.held.loss[row, slot])
         return planes, alpha[row, slot]
+
+    def filled_rows(self) -> np.ndarray:
+        """The examples that a visit may change."""
+        return np.flatnonzero(self.held.count)
+
+    def visit(self, climber: Climber, rows: np.ndarray, tol: float) -> Visits:
+        """Raise the dual over the planes of each of these examples in turn."""
+        return climber.visit(self.held, self.outputs, rows, tol)
 
     # --- what comes and goes ---------------------------------------------------------------
 
@@ -155,8 +166,11 @@ class PlaneStock:
         return np.arange(self.size) < self.held.count[rows][:, None]
 
     def rescale(self, total: np.ndarray, factor: float) -> None:
-        """Go on with other sums of α: every α times `factor`, and the truth has the rest."""
-        self.total = total
+        """Go on with other sums of α: every α times `factor`, and the truth has the rest.
+
+        `n_refused` counts from here on.
+        """
+        self.total, self.n_refused = total, 0
         self.held = self.held._replace(total=total)
         self.held.alpha[:] *= factor
         self.held.gap[:] *= factor

@@ -105,7 +105,8 @@ def test_verbose_reaches_the_configuration():
 
 def test_options_of_ray_become_executor_options():
     words = ["--address", "auto", "--resources", "CPU=2,GPU=0.5", "--placement-timeout", "9",
-             "--max-failures", "1"]  # fmt: skip
+             "--max-failures", "1", "--worker-timeout", "7", "--call-timeout", "none",
+             "--min-workers", "2"]  # fmt: skip
     assert given_config(parsed(*words)) == {
         "executor": "ray",
         "executor_options": {
@@ -113,6 +114,9 @@ def test_options_of_ray_become_executor_options():
             "resources_per_worker": {"CPU": 2.0, "GPU": 0.5},
             "placement_timeout_s": 9.0,
             "max_failures": 1,
+            "worker_timeout_s": 7.0,
+            "call_timeout_s": None,
+            "min_workers": 2,
         },
     }
     assert {o.flag for o in EXECUTOR_OPTIONS} <= set(words)

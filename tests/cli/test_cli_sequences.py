@@ -1,5 +1,8 @@
 """Sequences from end to end: train, predict, evaluate and inspect, on small files."""
 
+import json
+import re
+
 import numpy as np
 import pytest
 from structured_files import Structured, run, told
@@ -51,6 +54,20 @@ def conllu(path, sentences):
 
 
 # --- train ---------------------------------------------------------------------------------
+
+
+def test_the_planes_that_the_workers_hold_are_told(files, capsys, tmp_path):
+    words = train_words(files.train, tmp_path / "m", "--templates", TEXT, "--force")
+    roomy = " ".join(run(capsys, *words).out.split())
+    assert re.search(r"planes [\d,]+ held by the workers, of them [\d,]+ support, in", roomy)
+    assert "refused" not in roomy
+    words += ["--plane-memory", "0.04", "--rel-gap", "0.001", "--max-rounds", "30"]
+    result = json.loads(run(capsys, *words, "--json", code=7).out.splitlines()[-1])
+    assert 0 < result["n_support_planes"] <= result["n_planes"]
+    assert 0 < result["memory"]["planes"] <= 0.04 * 2**20
+    assert result["n_refused_planes"] > 0
+    tight = " ".join(run(capsys, *words, code=7).out.split())  # lines are broken anywhere
+    assert f"{result['n_refused_planes']:,} refused" in tight
 
 
 def test_the_options_of_the_task_reach_the_model(files, capsys, tmp_path):

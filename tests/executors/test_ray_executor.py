@@ -13,9 +13,10 @@ from functools import partial
 import pytest
 from hosted import Hosted
 
-from distsvm.errors import ConfigError, PlacementError
+from distsvm.errors import ConfigError, PlacementError, WorkerLost
 from distsvm.executors import make_executor
-from distsvm.executors.ray import RayExecutor, _check_reachable, _options, _room
+from distsvm.executors.ray import RayExecutor, _options
+from distsvm.executors.ray_session import check_reachable, room_on
 
 
 def python(*arguments: str) -> subprocess.CompletedProcess:
@@ -75,13 +76,13 @@ def test_an_address_that_does_not_answer_is_given_up_after_the_time_limit(monkey
 
     monkeypatch.setattr(socket, "create_connection", connect)
     with pytest.raises(PlacementError, match=r"head:6379: no answer within 2\.5 s\. Check"):
-        _check_reachable("head:6379", 2.5)
+        check_reachable("head:6379", 2.5)
 
 
 @pytest.mark.parametrize("address", ["auto", "local", "ray://", "anyscale://a/b:1", "head"])
 def test_addresses_without_host_and_port_are_left_to_ray(address, monkeypatch):
     monkeypatch.setattr(socket, "create_connection", lambda *_: pytest.fail("tried"))
-    _check_reachable(address, 1.0)
+    check_reachable(address, 1.0)
 
 
 @pytest.mark.ray
@@ -125,6 +126,26 @@ assert not ray.is_initialized()
     assert done.returncode == 0, done.stderr
 
 
+class ExitsAtStart:
+    def __init__(self) -> None:
+        os._exit(5)
+
+    def ready(self) -> bool:
+        return True
+
+    def answer(self, *_: object) -> None:
+        """Nobody ever comes here."""
+
+
+@pytest.mark.ray
+def test_an_actor_that_exits_at_start_is_given_up_with_the_reason(ray_session):
+    with RayExecutor(1, resources_per_worker={"CPU": 0.25}, max_failures=1) as executor:
+        options = {"num_cpus": 0.25, "max_restarts": 0}
+        executor._transport._actor_class = ray_session.remote(**options)(ExitsAtStart)
+        with pytest.raises(WorkerLost, match=r"lost 2 times .*max_failures is 1; last: Actor"):
+            executor.start([partial(Hosted, 0)])
+
+
 @pytest.mark.ray
 def test_actors_are_neither_restarted_nor_retried_by_ray(ray_session):
     transport = RayExecutor(1)._transport
@@ -166,6 +187,6 @@ def test_resources_become_options_of_an_actor():
 
 
 def test_room_on_a_node_is_that_of_the_scarcest_resource():
-    assert _room({"CPU": 8.0, "GPU": 2.0}, {"CPU": 1, "GPU": 1}) == 2
-    assert _room({"CPU": 8.0}, {"CPU": 1, "GPU": 1}) == 0
-    assert _room({"CPU": 1.0}, {"CPU": 0.25}) == 4
+    assert room_on({"CPU": 8.0, "GPU": 2.0}, {"CPU": 1, "GPU": 1}) == 2
+    assert room_on({"CPU": 8.0}, {"CPU": 1, "GPU": 1}) == 0
+    assert room_on({"CPU": 1.0}, {"CPU": 0.25}) == 4

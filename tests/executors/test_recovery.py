@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ import pytest
 from hosted import Hosted, refuse, times
 from threadpoolctl import threadpool_limits
 
-from distsvm.errors import DataError, TaskError, WorkerLost
-from distsvm.executors.failures import FailurePolicy
+from distsvm.errors import DataError, PlacementError, TaskError, WorkerLost
+from distsvm.executors import crew, growth
 from distsvm.executors.host import Host, Reply
+from distsvm.executors.recovery import Kind, Limits
 from distsvm.executors.remote import RemoteExecutor
 from distsvm.executors.serial import SerialExecutor
 from distsvm.executors.transport import Gone, Request, Transport
@@ -32,11 +34,27 @@ class ScriptedTransport(Transport):
         self.hosts: dict[int, Host] = {}
         self.answers: dict[int, Reply | Gone] = {}
         self.n_requests: dict[int, int] = {}
+        self.kind = Kind.DIED
+        self.unplaced: set[int] = set()
+        self.hangs: set[tuple[int, int]] = set()
+        self.silent = False
+        self.clock_s = 0.0
+        self.late: list[tuple[int, Reply]] = []
+        self.n_free = 0
+        self.invited: list[int] = []
+        self.ended: list[int] = []
         self.closed = False
 
-    def launch(self, workers: Sequence[int]) -> None:
+    def launch(self, workers: Sequence[int], timeout_s: float | None = None) -> Mapping[int, str]:
         self.launches.append(list(workers))
-        self.hosts.update({worker: Host() for worker in workers})
+        self.hosts.update({worker: Host() for worker in workers if worker not in self.unplaced})
+        return {worker: "no room" for worker in workers if worker in self.unplaced}
+
+    def end(self, workers: Sequence[int]) -> None:
+        self.ended += workers
+        for worker in workers:
+            self.hosts.pop(worker, None)
+            self.answers.pop(worker, None)
 
     @contextmanager
     def share(self, args: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
@@ -52,16 +70,37 @@ class ScriptedTransport(Transport):
         self.log.append((worker, name))
         if (worker, n) in self.deaths or worker not in self.hosts:
             self.hosts.pop(worker, None)
-            self.answers[worker] = Gone(f"death {n}")
-        else:
+            self.answers[worker] = Gone(f"death {n}", self.kind)
+        elif (worker, n) not in self.hangs:
             self.answers[worker] = self.hosts[worker].answer(
-                request.verb, request.shared, request.own
+                request.verb, request.shared, request.own, request.ticket
             )
 
-    def receive(self, workers: Sequence[int]) -> list[tuple[int, Reply | Gone]]:
+    def receive(
+        self, workers: Sequence[int], timeout_s: float | None = None
+    ) -> list[tuple[int, Reply | Gone]]:
         assert workers
-        assert set(workers) <= set(self.answers)
-        return [(worker, self.answers.pop(worker)) for worker in sorted(workers, reverse=True)]
+        late, self.late = self.late, []
+        if late:
+            return late
+        ready = [worker for worker in sorted(workers, reverse=True) if worker in self.answers]
+        assert ready or self.hangs, "nobody has anything to do"
+        self.clock_s += 0.0 if ready else 0.5
+        return [(worker, self.answers.pop(worker)) for worker in ready]
+
+    def alive(self, workers: Sequence[int]) -> Sequence[int]:
+        return [] if self.silent else workers
+
+    def room(self) -> int:
+        return self.n_free
+
+    def invite(self, workers: Sequence[int]) -> None:
+        self.invited += workers
+        self.hosts.update({worker: Host() for worker in workers})
+
+    def arrived(self) -> list[int]:
+        invited, self.invited = self.invited, []
+        return invited
 
     def close(self) -> None:
         self.closed = True
@@ -82,10 +121,13 @@ def _blas_threads_as_before():
 
 
 def started(
-    *deaths: tuple[int, int], max_failures: int = 3, n_shards: int = 4, n_workers: int = 2
-) -> tuple[RemoteExecutor, ScriptedTransport]:
+    *deaths: tuple[int, int], max_failures: int = 3, n_shards: int = 4, n_workers: int = 2,
+    kind: Kind = Kind.DIED, **options: Any,
+) -> tuple[RemoteExecutor, ScriptedTransport]:  # fmt: skip
     transport = ScriptedTransport(set(deaths))
-    executor = RemoteExecutor(transport, n_workers, FailurePolicy(max_failures))
+    transport.kind = kind
+    limits = Limits(max_failures, **options)
+    executor = RemoteExecutor(transport, n_workers, limits)
     executor.start([Builder(shard) for shard in range(n_shards)])
     return executor, transport
 
@@ -210,7 +252,7 @@ def test_map_asks_again_what_a_lost_worker_had():
 
 def test_map_works_before_start_and_between_calls():
     transport = ScriptedTransport()
-    executor = RemoteExecutor(transport, 2, FailurePolicy())
+    executor = RemoteExecutor(transport, 2, Limits())
     mapped = executor.map(times, range(7), 3)
     assert next(mapped) == 0
     executor.start([Builder(shard) for shard in range(3)])
@@ -273,3 +315,284 @@ def test_never_more_workers_than_shards():
     assert len(executor.activity()) == 2
     executor.close()
     assert transport.closed
+
+
+# --- shards that move --------------------------------------------------------------------------
+
+
+def reference(n_shards: int, *scales: float) -> SerialExecutor:
+    executor = SerialExecutor()
+    executor.start([Builder(shard) for shard in range(n_shards)])
+    for scale in scales:
+        executor.prepare("set_scale", scale)
+    return executor
+
+
+def hosted(executor: RemoteExecutor) -> list[tuple[int, ...]]:
+    return [each.shards for each in executor.activity()]
+
+
+@pytest.mark.parametrize("kind", [Kind.OUT_OF_MEMORY, Kind.SILENT, Kind.SLOW])
+@pytest.mark.parametrize("n_before", [0, 2])
+def test_shards_that_move_are_built_prepared_and_asked_elsewhere(kind, n_before, caplog):
+    executor, transport = started((1, n_before + 2), n_shards=7, n_workers=3, kind=kind)
+    for scale in range(n_before):
+        executor.prepare("set_scale", 2.0 + scale)
+    right = reference(7, *(2.0 + scale for scale in range(n_before)))
+    groups = [range(5), range(5, 7)]
+    with caplog.at_level(logging.WARNING):
+        found = executor.reduce("vector", W, groups=groups)
+    assert [v.tobytes() for v in found] == [
+        v.tobytes() for v in right.reduce("vector", W, groups=groups)
+    ]
+    assert transport.ended == [1]
+    assert hosted(executor)[1] == ()
+    assert sorted(s for shards in hosted(executor) for s in shards) == list(range(7))
+    assert executor.run("counted") == right.run("counted")
+    assert executor.run("number", shards=[6, 2, 0]) == [6, 2, 0]
+    assert "others take over" in caplog.text
+    assert executor.notes()
+    assert not executor.notes()
+
+
+def test_shards_that_move_in_the_middle_of_a_prepare_are_prepared_once():
+    executor, transport = started((0, 2), kind=Kind.SILENT)
+    assert executor.prepare("set_scale", 3.0) == [3.0, 6.0, 9.0, 12.0]
+    assert calls(transport, 1) == ["build", "set_scale", "build", "set_scale"]
+    assert executor.run("counted") == [3.0, 6.0, 9.0, 12.0]
+
+
+def test_a_worker_lost_while_it_takes_over_builds_everything_it_has():
+    # worker 1 has answered the prepare, and dies when it builds the shards of worker 0
+    executor, transport = started((0, 2), kind=Kind.SILENT)
+    transport.deaths = {(0, 2), (1, 3)}
+    transport.kind = Kind.SILENT
+    executor.prepare("set_scale", 3.0)
+    assert executor.run("counted") == [3.0, 6.0, 9.0, 12.0]
+    assert hosted(executor) == [(), (2, 3, 0, 1)]
+
+
+def test_shards_of_workers_lost_at_the_start_move_too():
+    executor, _ = started((0, 1), (2, 1), n_shards=6, n_workers=3, kind=Kind.SLOW)
+    assert executor.run("number") == list(range(6))
+    assert [len(shards) for shards in hosted(executor)] == [0, 6, 0]
+
+
+def test_a_map_goes_on_with_the_workers_that_are_left():
+    executor, _ = started((1, 3), kind=Kind.SILENT)
+    assert list(executor.map(times, range(9), 2)) == [0, 2, 4, 6, 8, 10, 12, 14, 16]
+    assert hosted(executor)[1] == ()
+
+
+def test_a_place_that_is_not_found_again_moves_the_shards():
+    executor, transport = started((1, 2))
+    transport.unplaced = {1}
+    assert executor.run("number") == [0, 1, 2, 3]
+    assert hosted(executor) == [(0, 1, 2, 3), ()]
+    assert any("no room" in note for note in executor.notes())
+
+
+def test_the_last_worker_without_a_place_ends_the_run_with_the_reason():
+    executor, transport = started((0, 2), n_workers=1)
+    transport.unplaced = {0}
+    with pytest.raises(PlacementError, match="cannot be built again: no room"):
+        executor.run("number")
+
+
+def test_an_error_on_the_way_to_a_new_worker_is_raised():
+    executor, transport = started((0, 2), kind=Kind.SILENT)
+    transport.hosts[1].build = lambda *_: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        executor.run("number")
+
+
+class Starved:
+    def __init__(self, shard: int, full: set[int]) -> None:
+        self.shard, self.full = shard, full
+
+    def number(self) -> int:
+        if self.shard in self.full:
+            self.full.discard(self.shard)
+            raise np._core._exceptions._ArrayMemoryError((10,), np.dtype(float))
+        return self.shard
+
+
+def test_a_memory_error_is_a_worker_out_of_memory_and_reported_with_its_size():
+    transport, full = ScriptedTransport(), {2}
+    executor = RemoteExecutor(transport, 2, Limits())
+    executor.start([lambda shard=shard: Starved(shard, full) for shard in range(4)])
+    assert executor.run("number") == [0, 1, 2, 3]
+    assert hosted(executor) == [(0, 1, 2, 3), ()]
+    [note] = executor.notes()
+    assert "worker 1 (shards 2–3) was lost: out of memory, with 2 shards and " in note
+    assert "MB resident when it last answered: MemoryError: Unable to allocate" in note
+
+
+# --- time --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The driver's clock is that of the transport: half a second whenever nobody answers."""
+
+    def attach(executor: RemoteExecutor, transport: ScriptedTransport) -> None:
+        monkeypatch.setattr(crew, "time", SimpleNamespace(monotonic=lambda: transport.clock_s))
+        executor._crew._looked_s = 0.0
+
+    return attach
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_a_worker_that_hangs_is_replaced_by_the_others(silent, clock):
+    executor, transport = started(worker_timeout_s=4.0)
+    clock(executor, transport)
+    transport.hangs, transport.silent = {(1, 2)}, silent
+    assert executor.run("number") == [0, 1, 2, 3]
+    assert hosted(executor) == [(0, 1, 2, 3), ()]
+    [note] = executor.notes()
+    assert ("no sign of life for 5.0 s" if silent else "no answer after 5.0 s") in note
+    assert transport.clock_s < 8
+
+
+@pytest.mark.parametrize(("n_before", "expected_s"), [(0, 300), (1, 40)])
+def test_a_worker_that_hangs_alone_is_compared_with_what_was_before(n_before, expected_s, clock):
+    executor, transport = started(n_workers=1, worker_timeout_s=4.0, call_timeout_s=300.0)
+    clock(executor, transport)
+    for _ in range(n_before):
+        executor.run("number")
+    transport.hangs = {(0, 2 + n_before)}
+    assert executor.run("number") == [0, 1, 2, 3]
+    assert expected_s < transport.clock_s < expected_s + 10
+    assert restarts(executor) == [1]
+
+
+def test_time_in_which_the_driver_did_not_look_does_not_count(clock):
+    executor, transport = started(worker_timeout_s=4.0)
+    clock(executor, transport)
+    transport.hangs = {(1, 2)}
+    receive, slept = transport.receive, iter([3600.0])
+
+    def after_a_sleep(workers, timeout_s=None):
+        transport.clock_s += next(slept, 0.0)
+        return receive(workers, timeout_s)
+
+    transport.receive = after_a_sleep
+    executor.run("number")
+    assert transport.clock_s - 3600 > 2
+
+
+def test_answers_that_come_too_late_are_dropped():
+    executor, transport = started()
+    for worker in (0, 1):
+        executor._crew.members[worker].ticket = (0, 5)
+    transport.late = [(0, Reply([77, 77], ticket=(0, 5))), (1, Reply([88, 88], ticket=(1, 6)))]
+    assert executor.run("number") == [0, 1, 2, 3]
+
+
+# --- workers that join -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    monkeypatch.setattr(growth, "LOOK_EVERY_S", 0.0)
+
+
+class Learning(Hosted):
+    def learn(self, amount: int) -> int:
+        self.learned = getattr(self, "learned", 0) + amount
+        return self.learned
+
+    def carry(self) -> int:
+        return getattr(self, "learned", 0)
+
+    def take_up(self, learned: int) -> None:
+        self.learned = learned
+
+
+def test_workers_that_join_take_over_shards_with_what_was_learned(at_once):
+    transport = ScriptedTransport()
+    executor = RemoteExecutor(transport, 1, Limits(), follows_room=True)
+    executor.start([lambda shard=shard: Learning(shard) for shard in range(6)])
+    executor.prepare("set_scale", 2.0)
+    executor.run("learn", 5)
+    transport.n_free = 2
+    for _ in range(3):
+        executor.adapt()
+        transport.n_free = 0
+    assert [len(shards) for shards in hosted(executor)] == [2, 2, 2]
+    assert executor.run("learn", 1) == [6] * 6
+    assert executor.run("counted") == reference(6, 2.0).run("counted")
+    assert [len(host._objects) for host in transport.hosts.values()] == [2, 2, 2]
+    assert any("joined and took over 4 shards; there are 3 now" in n for n in executor.notes())
+
+
+def test_no_more_workers_join_than_were_asked_for(at_once):
+    executor, transport = started((1, 2), kind=Kind.SILENT)
+    transport.n_free = 9
+    executor.run("number")
+    for _ in range(4):
+        executor.adapt()
+    assert [len(shards) for shards in hosted(executor)] == [2, 0, 2]
+    assert executor.run("number") == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("kind", [Kind.OUT_OF_MEMORY, Kind.SLOW])
+def test_nobody_joins_in_place_of_a_worker_that_was_slow_or_starved(kind, at_once):
+    executor, transport = started((1, 2), kind=kind)
+    transport.n_free = 9
+    executor.run("number")
+    for _ in range(4):
+        executor.adapt()
+    assert not transport.invited
+    assert len(hosted(executor)) == 2
+
+
+def test_a_giver_that_dies_while_it_gives_loses_only_what_was_learned(at_once):
+    transport = ScriptedTransport({(0, 3)})
+    executor = RemoteExecutor(transport, 1, Limits(), follows_room=True)
+    executor.start([lambda shard=shard: Learning(shard) for shard in range(4)])
+    executor.run("learn", 5)
+    transport.n_free = 1
+    executor.adapt()
+    executor.adapt()
+    assert executor.run("number") == [0, 1, 2, 3]
+    assert executor.run("learn", 1) == [1] * 4
+
+
+def test_fewer_workers_than_asked_for_are_enough_if_that_is_allowed(caplog):
+    transport = ScriptedTransport()
+    transport.unplaced = {1, 2}
+    executor = RemoteExecutor(transport, 4, Limits(), enough=2)
+    executor.start([Builder(shard) for shard in range(4)])
+    assert hosted(executor) == [(0, 1), (), (), (2, 3)]
+    assert executor.run("number") == [0, 1, 2, 3]
+    assert "the run goes on with 2 of the 4 workers asked for: no room" in executor.notes()[0]
+
+
+@pytest.mark.parametrize("enough", [None, 3])
+def test_too_few_workers_are_refused_and_ended(enough):
+    transport = ScriptedTransport()
+    transport.unplaced = {1, 2}
+    executor = RemoteExecutor(transport, 4, Limits(), enough=enough)
+    with pytest.raises(PlacementError, match="no room"):
+        executor.start([Builder(shard) for shard in range(4)])
+    assert transport.ended == [0, 3]
+
+
+def test_what_is_recalled_comes_after_what_was_prepared_and_ends_with_the_next():
+    executor, transport = started((0, 4), (0, 10))
+    executor.prepare("set_scale", 2.0)
+    executor.recall("combine", shards=range(4), each=[(shard,) for shard in range(4)])
+    executor.run("number")
+    executor.run("number")
+    assert calls(transport, 0)[2:] == [
+        "number",
+        "number",
+        "build",
+        "set_scale",
+        "combine",
+        "number",
+    ]
+    executor.prepare("counted")
+    executor.run("number")
+    assert calls(transport, 0)[9:] == ["number", "build", "set_scale", "counted", "number"]

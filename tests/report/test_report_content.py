@@ -36,6 +36,16 @@ def test_the_verdict_compares_gap_over_C_with_eps(tmp_path):
     assert "<dd>0.05</dd><dd>&gt; eps = 0.01</dd>" in verdict(far)
 
 
+def test_what_the_workers_hold_is_told_with_the_limit_of_its_memory(tmp_path):
+    held = {"n_cuts": 0, "n_planes": 5000, "n_support_planes": 1200, "plane_bytes": 3 << 20}
+    config = {"C": 1000.0, "plane_memory_mb": 64.0}
+    roomy = read_run(write_run(tmp_path / "roomy", [record(1, **held)], config=config))
+    assert "<dd>5,000</dd><dd>1,200 with α &gt; 0; 3 of at most 64 MB</dd>" in verdict(roomy)
+    full = [record(1, **held, n_refused_planes=17)]
+    tight = read_run(write_run(tmp_path / "tight", full, config=config))
+    assert "3 of at most 64 MB; 17 refused</dd>" in verdict(tight)
+
+
 def test_the_model_of_the_lowest_validation_loss_is_named(tmp_path):
     best = {"round": 7, "loss": 0.25, "accuracy": 0.9, "primal": 120.0, "exact": True}
     folder = write_run(tmp_path / "run", result={"best_validation": best, "primal": 120.0})

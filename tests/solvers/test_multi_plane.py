@@ -1,7 +1,9 @@
 """The dual ascent reaches the certified optimum of every task, and its dual never falls."""
 
+import functools
 import itertools
 import math
+import operator
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from test_one_slack import check, check_history, reference
 from toy_tasks import BoundedChain, ToyChain, all_planes, primal, toy_chains
 
 from distsvm import BinaryTask, MulticlassTask, train
-from distsvm.data.dataset import PairData
+from distsvm.data import open_data
 from distsvm.data.synthetic import make_multiclass
 from distsvm.data.synthetic_trees import make_treebank
 from distsvm.solvers.multi_plane import MultiPlane
@@ -165,6 +167,9 @@ def test_little_memory_for_planes_still_gives_true_bounds():
     assert optimum * (1 - 1e-6) <= result.primal
     own = primal(planes, result.model.w, problem.C)
     assert math.isclose(own, result.primal, rel_tol=1e-9)
+    assert result.n_refused_planes > 0
+    assert 0 < result.memory["planes"] <= 0.005 * 2**20
+    assert 0 < result.n_support_planes <= result.n_planes
 
 
 def test_bounds_narrow_and_only_fresh_rounds_certify():
@@ -194,36 +199,54 @@ def test_a_bounding_oracle_gives_an_upper_bound_certificate():
 
 
 class Blocks:
-    """A risk whose blocks are at hand, without any executor."""
+    """A risk whose blocks are at hand, without any executor, and can be lost."""
 
-    def __init__(self, n_blocks):
-        self.task, self.dim, self.n_blocks = ToyChain(), ToyChain().dim, n_blocks
-        self.workers, first = [], 0
-        for spec in PairData(INPUTS, OUTPUTS, WEIGHT).specs(n_blocks):
+    def __init__(self, problem, rescaling, n_blocks):
+        specs = open_data(
+            problem.inputs, problem.outputs, weight=problem.weight, tables=problem.task.tables
+        ).specs(n_blocks)
+        self.specs, self.rescaling, self.n_blocks = list(specs), rescaling, n_blocks
+        summaries = [ShardWorker(spec).scan(problem.task) for spec in self.specs]
+        self.task = problem.task.prepare(functools.reduce(operator.add, summaries))
+        self.dim, self.total_weight, self.workers = self.task.dim, 0.0, []
+        for spec in self.specs:
             worker = ShardWorker(spec)
-            first += worker.bind(self.task, "margin", 0, False, first).n_examples
+            self.total_weight += worker.bind(self.task, rescaling, 0, False, 0).weight
             self.workers.append(worker)
-        self.total_weight = float(WEIGHT.sum())
 
     def hold(self, C, memory_mb, seed):
+        self.held = (C / self.total_weight, memory_mb, seed)
         for worker in self.workers:
-            worker.hold(C / self.total_weight, memory_mb, seed)
+            worker.hold(*self.held)
 
     def ascend(self, w, point, todo):
         w = w.copy()
         w.flags.writeable = False
         return [worker.ascend(w, point, todo) for worker in self.workers]
 
+    def holdings(self):
+        return [worker.holding() for worker in self.workers]
+
+    def lose(self, block):
+        """Build the block's worker again, as an executor does: it has no planes."""
+        self.workers[block] = worker = ShardWorker(self.specs[block])
+        worker.bind(self.task, self.rescaling, 0, False, 0)
+        worker.hold(*self.held)
+
 
 @pytest.mark.parametrize("n_blocks", BLOCKS)
 def test_the_dual_itself_never_falls_and_is_what_the_workers_hold(n_blocks):
-    risk = Blocks(n_blocks)
+    risk = Blocks(python(), "margin", n_blocks)
     solver = MultiPlane(C=20.0, eps=1e-5)
     state = solver.begin(risk, None)
     optimum = reference(all_planes(ToyChain(), INPUTS, OUTPUTS, "margin"), 20.0, WEIGHT)
     n_scaled = 0
     before = 0.0
     for record in itertools.islice(solver.rounds(risk, state), 2000):
+        stocks = [worker.ascent.stock for worker in risk.workers]
+        assert record.n_planes == sum(stock.n_planes for stock in stocks)
+        assert record.n_support_planes == sum(stock.n_support for stock in stocks)
+        assert record.plane_bytes == sum(stock.n_bytes for stock in stocks)
         assert state.dual >= before - 1e-9 * optimum
         assert state.dual <= optimum * (1 + 1e-6)
         if record.kind == "fresh":
@@ -236,3 +259,37 @@ def test_the_dual_itself_never_falls_and_is_what_the_workers_hold(n_blocks):
             break
     assert record.gap <= 20.0 * 1e-4
     assert n_scaled > 0 or n_blocks == 1
+
+
+def python():
+    return Problem(ToyChain(), INPUTS, OUTPUTS, None, C=20.0, weight=WEIGHT)
+
+
+def trees():
+    made = make_treebank(30, max_length=8, seed=1)
+    weight = np.random.default_rng(2).random(30) + 0.5
+    return Problem(ParseTask("f1"), [t.sentence() for t in made], made, None, C=30.0, weight=weight)
+
+
+@pytest.mark.parametrize("rescaling", ["margin", "slack"])
+@pytest.mark.parametrize(
+    "make", [*PROBLEMS.values(), python, trees], ids=lambda make: make.__name__
+)
+def test_the_dual_itself_never_falls_for_any_task_whoever_is_lost(make, rescaling):
+    problem = make()
+    if problem.weight is None:
+        problem.weight = np.random.default_rng(3).random(len(problem.outputs)) + 0.5
+    risk, n_lost, before = Blocks(problem, rescaling, 3), 0, 0.0
+    solver = MultiPlane(C=problem.C, eps=1e-3)
+    state = solver.begin(risk, None)
+    for record in itertools.islice(solver.rounds(risk, state), 2000):
+        assert state.dual >= before - 1e-9 * max(1.0, before)
+        assert state.dual <= record.best_primal * (1 + 1e-9)
+        before = state.dual
+        if record.number % 3 == 2 and n_lost < 4:
+            risk.lose(n_lost % 3)
+            n_lost += 1
+        elif n_lost == 4 and record.gap <= problem.C * 1e-3:
+            break
+    assert n_lost == 4
+    assert record.gap <= problem.C * 1e-3

@@ -16,6 +16,7 @@ from distsvm.tasks.parse_rows import TreeRows
 from distsvm.tasks.sequence import SequenceTask
 from distsvm.vectors import SparseVector, is_small, to_dense
 from distsvm.workers.stock import PlaneStock
+from distsvm.workers.whole_stock import WholeStock
 
 SEEDS = st.integers(0, 10**6)
 RESCALINGS = st.sampled_from(["margin", "slack"])
@@ -99,7 +100,7 @@ class Holding:
         for _ in range(2):
             rows = self.rng.permutation(oracle.n)[: self.rng.integers(1, oracle.n + 1)]
             rows.flags.writeable = False
-            visits = climber.visit(held, stock.outputs, rows, 0.0)
+            visits = stock.visit(climber, rows, 0.0)
             gain, linear = gain + visits.gain, linear + visits.linear
             assert visits.gain >= 0
             assert visits.work >= 0
@@ -132,15 +133,65 @@ class Holding:
             self.check_visits(sigma)
 
 
-@settings(max_examples=120)
-@given(
+class WholeHolding(Holding):
+    """The α of all classes of every example."""
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.stock = WholeStock(self.oracle, self.stock.total)
+
+    def planes(self, i):
+        y, labels, truth = self.outputs[i], self.task.labels, self.oracle.truth[i]
+        psi = [to_dense(self.features(self.inputs[i], label)) for label in labels]
+        rows = []
+        for number, label in enumerate(labels):
+            q, p = self.task.loss(y, label), psi[truth] - psi[number]
+            rows.append((q * p if self.slack else p, q))
+        return rows
+
+    def check_best(self, sigma):
+        """After a visit no plane of its example is better than those with α, nor the truth."""
+        w, i = self.point(), int(self.rng.integers(self.oracle.n))
+        climber, held = self.oracle.climber(w, sigma), self.stock.held
+        self.stock.visit(climber, np.array([i]), 0.0)
+        at = w + sigma * to_dense(climber.change())
+        value = np.array([q - p @ at for p, q in self.planes(i)])
+        alpha, total = held.alpha[i], held.total[i]
+        gap = total * max(value.max(), 0.0) - alpha @ value
+        assert gap <= 1e-7 * (1 + total * np.abs(value).max())
+
+    def check(self, sigma):
+        for _ in range(3):
+            self.check_visits(sigma)
+            self.check_best(sigma)
+        planes, alpha = self.stock.support(self.stock.held.alpha)
+        w = np.zeros(self.task.dim)
+        self.oracle.accumulate(planes, alpha, w)
+        every = [self.planes(i) for i in range(self.oracle.n)]
+        by_hand = [a * p for row, own in zip(self.stock.held.alpha, every, strict=True)
+                   for a, (p, _) in zip(row, own, strict=True)]  # fmt: skip
+        np.testing.assert_allclose(w, np.sum(by_hand, axis=0), atol=1e-9)
+
+
+CLASS_CASES = (
     SEEDS, st.booleans(), st.booleans(), st.booleans(), st.booleans(),
     st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([np.float64, np.float32, np.int16, np.uint8]),
     RESCALINGS, SIGMAS,
 )  # fmt: skip
+
+
+@settings(max_examples=120)
+@given(*CLASS_CASES)
 def test_classes(seed, binary, costs, scaled, sparse_rows, intercept, dtype, rescaling, sigma):
     given = classes(seed, binary, costs, scaled, sparse_rows, intercept, dtype)
     Holding(*given, rescaling, seed).check(sigma)
+
+
+@settings(max_examples=60)
+@given(*CLASS_CASES)
+def test_all_classes(seed, binary, costs, scaled, sparse_rows, intercept, dtype, rescaling, sigma):
+    given = classes(seed, binary, costs, scaled, sparse_rows, intercept, dtype)
+    WholeHolding(*given, rescaling, seed).check(sigma)
 
 
 @settings(max_examples=100)

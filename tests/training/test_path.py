@@ -180,8 +180,13 @@ def test_the_default_values_lie_around_the_default_C():
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize(("executor", "n_workers"), [("threads", 3), ("processes", 2)])
-def test_every_executor_gives_the_same_bits(solver, executor, n_workers):
+@pytest.mark.parametrize(
+    ("executor", "n_workers"),
+    [("threads", 3), ("processes", 2), pytest.param("ray", 2, marks=pytest.mark.ray)],
+)
+def test_every_executor_gives_the_same_bits(solver, executor, n_workers, request):
+    if executor == "ray":
+        request.getfixturevalue("ray_session")
     task, X, y = chains()
     config = {"Cs": [0.1, 1.0, 10.0], "solver": solver, "n_shards": 4, "validation": (X, y)}
     config["validation"] = list(zip(X, y, strict=True))

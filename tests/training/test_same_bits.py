@@ -9,7 +9,7 @@ from distsvm import MulticlassTask, train
 from distsvm.data.synthetic import make_multiclass, make_sparse_multiclass
 from distsvm.tasks.sequence import SequenceTask
 
-WORKER_FIELDS = {"seconds", "elapsed_s", "busy_s", "n_restarts"}
+WORKER_FIELDS = {"seconds", "elapsed_s", "busy_s", "n_restarts", "note"}
 
 EXECUTORS = [
     ("serial", 1),

@@ -16,7 +16,15 @@ INPUTS, OUTPUTS = toy_chains(n=29, seed=4)
 WEIGHT = np.random.default_rng(1).random(29) + 0.5
 C_SHARE, MEMORY_MB = 0.4, 10.0
 TODO = Ascent(
-    number=1, taken=1.0, sigma=1.0, ask="all", share=0.3, n_passes=2, least_rate=0.0, tol=0.0
+    number=1,
+    taken=1.0,
+    sigma=1.0,
+    ask="all",
+    share=0.3,
+    n_passes=2,
+    n_parts=1,
+    least_rate=0.0,
+    tol=0.0,
 )
 
 

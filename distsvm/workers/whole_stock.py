@@ -1,0 +1,93 @@
+"""The α of all outputs of every example, for tasks that enumerate few outputs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from distsvm.kernels.climb_whole import Whole
+from distsvm.messages import Planes
+from distsvm.tasks.climber import Climber, Visits
+from distsvm.tasks.oracle import Oracle
+
+
+class WholeStock:
+    """A plane for every output, none of them stored: an output's number is its place.
+
+    A visit looks at all outputs, so that it finds what an oracle call would: nothing comes in and
+    nothing is given up. The truth's own place is empty.
+
+    Parameters
+    ----------
+    total : float64 array of shape (n,)
+        Σ α of each example, the truth's included: c_i·C / Σc.
+    """
+
+    n_refused = 0
+    asks = True
+    """Whether a visit finds the most violated output: then nobody has to ask before it."""
+
+    def __init__(self, oracle: Oracle, total: np.ndarray) -> None:
+        assert oracle.n_outputs is not None
+        self.oracle = oracle
+        n, k = oracle.n, oracle.n_outputs
+        self.held = Whole(alpha=np.zeros((n, k)), total=total, gap=np.zeros(n))
+
+    @staticmethod
+    def bytes_for(oracle: Oracle) -> float:
+        """The memory of such a stock; inf where there is none."""
+        return np.inf if oracle.n_outputs is None else 8.0 * oracle.n * (oracle.n_outputs + 2)
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(array.nbytes for array in self.held)
+
+    @property
+    def n_planes(self) -> int:
+        """Those with α > 0: no other is stored anywhere."""
+        return self.n_support
+
+    @property
+    def n_support(self) -> int:
+        return int(np.count_nonzero(self.held.alpha))
+
+    def support(self, alpha: np.ndarray) -> tuple[Planes, np.ndarray]:
+        """The planes with α > 0, and their α, for any α of this stock's shape."""
+        row, number = np.nonzero(alpha)
+        outputs = self.oracle.outputs(number)
+        return Planes(row, outputs, self.oracle.losses(row, outputs)), alpha[row, number]
+
+    def insert(self, planes: Planes) -> None:
+        """Nothing to do: all are there."""
+
+    def drop_idle(self) -> None:
+        """Nothing to do: none is stored."""
+
+    def filled_rows(self) -> np.ndarray:
+        """The examples that a visit may change."""
+        return np.arange(self.oracle.n)
+
+    def visit(self, climber: Climber, rows: np.ndarray, tol: float) -> Visits:
+        """Raise the dual over all outputs of each of these examples in turn."""
+        return climber.visit_whole(self.held, rows, tol)
+
+    def rescale(self, total: np.ndarray, factor: float) -> None:
+        """Go on with other sums of α: every α times `factor`, and the truth has the rest."""
+        self.held = self.held._replace(total=total)
+        self.held.alpha[:] *= factor
+        self.held.gap[:] *= factor
+
+    # --- checkpoints -----------------------------------------------------------------------
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that a later run needs to go on with the same bits."""
+        row, number = np.nonzero(self.held.alpha)
+        return {
+            "row": row, "output": number, "alpha": self.held.alpha[row, number],
+            "gap": self.held.gap,
+        }  # fmt: skip
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take up the state that `state` gave."""
+        self.held.alpha[:] = 0.0
+        self.held.alpha[state["row"], state["output"]] = state["alpha"]
+        self.held.gap[:] = state["gap"]
