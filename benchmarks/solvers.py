@@ -1,6 +1,6 @@
 """Solvers side by side: oracle passes and time until the gap is small, on tagging and parsing.
 
-Run: python benchmarks/solvers.py                 (up to 58 minutes; --quick: up to 8 minutes)
+Run: python benchmarks/solvers.py                 (up to 35 minutes; --quick: up to 8 minutes)
 
 UD English EWT (XPOS tags, C = 1,000) and the Penn Treebank sample (at most 15 words; zero-one loss
 scaled to 100, and F1 loss scaled to 100). A pass is one oracle call for every example; the passes
@@ -81,13 +81,13 @@ def problems(folder: str, quick: bool) -> Iterator[Problem]:
     few, data = (
         ConlluData(ud_ewt(folder, "train", m, f"{m}-of-"), templates=TEMPLATES) for m in (40, n)
     )
-    limits = (15.0, 15.0) if quick else (120.0, 240.0)
+    limits = (15.0, 15.0) if quick else (90.0, 120.0)
     yield Problem(
         "tagging", SequenceTask(), (data,), (few,), 1_000.0 * n / 12_544, (1.0, 0.1, 0.01), limits
     )
     trees, _ = penn(folder, 15)
     sentences = [tree.sentence() for tree in trees]
-    C, limits = 0.5 * len(trees) * 100.0, (8.0, 8.0) if quick else (45.0, 60.0)
+    C, limits = 0.5 * len(trees) * 100.0, (8.0, 8.0) if quick else (30.0, 30.0)
     for name, loss in (("parsing, zero-one", "zero-one"), ("parsing, F1", "f1")):
         yield Problem(
             name, ParseTask(loss, 100.0), (sentences, trees), (sentences[:40], trees[:40]), C,

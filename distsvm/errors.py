@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+DAMAGE = (
+    ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError
+)  # fmt: skip
+"""What code raises that believes what a file says, where the file is damaged or made up."""
+
 
 class DistSVMError(Exception):
     """The base of every error that distsvm raises on purpose."""

@@ -15,9 +15,9 @@ import numpy as np
 
 from distsvm.blas import one_thread
 from distsvm.data import Dataset, open_data, open_inputs
-from distsvm.data.remembered import recalled
+from distsvm.data.remembered import check_notes, recalled
 from distsvm.data.shard import ShardSpec
-from distsvm.errors import ModelError
+from distsvm.errors import DAMAGE, ModelError
 from distsvm.executors import make_executor
 from distsvm.messages import Score
 from distsvm.storage import read_arrays, read_manifest, write_arrays, write_json, written_aside
@@ -162,16 +162,24 @@ def load_model(path: str | Path, task: type[Task] | None = None) -> Model:
     """
     folder = Path(path)
     manifest = read_manifest(folder / "manifest.json", "model", FORMAT, ModelError)
+    facts = manifest.get("facts", {})
     try:
         arrays = read_arrays(folder / "arrays.npz", ModelError, manifest["digest"])
         fields = {n.removeprefix("task."): a for n, a in arrays.items() if n.startswith("task.")}
         loaded = rebuild(manifest, fields, task)
+        loaded.check_loaded()
         w = arrays["w"]
         if w.shape != (loaded.dim,):
             raise ModelError(f"{folder}: w has shape {w.shape}, the task has dim {loaded.dim}")
-        return Model(loaded, w, manifest.get("facts", {}))
-    except (KeyError, TypeError) as error:
-        raise ModelError(f"{folder}/manifest.json is damaged: {error!r}") from error
+        if w.dtype != np.float64 or not np.isfinite(w).all():
+            raise ModelError(f"{folder}: w is not of finite float64 values")
+        check_notes(facts.get("data"))
+        return Model(loaded, w, facts)
+    except ModelError:
+        raise
+    except DAMAGE as error:
+        shown = error if isinstance(error, ValueError) else repr(error)
+        raise ModelError(f"{folder} is damaged: {shown}") from error
 
 
 def _place(options: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ PACKAGE = Path(distsvm.__file__).parent
 
 # Each part may import itself and the parts named here, and those only.
 BASE = {"errors", "version"}
-VALUES = BASE | {"vectors", "messages", "storage", "blas"}
+VALUES = BASE | {"vectors", "messages", "storage", "archives", "checks", "blas"}
 DATA = VALUES | {"data", "kernels"}
 TASKS = DATA | {"tasks"}
 QP = VALUES | {"qp", "kernels"}
@@ -30,7 +30,9 @@ ALLOWED = {
     "blas": set(),
     "vectors": BASE,
     "messages": BASE | {"vectors"},
-    "storage": BASE,
+    "archives": BASE,
+    "checks": BASE,
+    "storage": BASE | {"archives"},
     "kernels": {"kernels"},
     "data": DATA,
     "tasks": TASKS,

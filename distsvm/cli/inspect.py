@@ -16,7 +16,7 @@ from distsvm.cli.formatting import count, counted, pairs, seconds, size, small, 
 from distsvm.cli.output import Output
 from distsvm.cli.readers import whole
 from distsvm.cli.summary import CERTIFICATES, REASONS, in_words, working_set
-from distsvm.errors import ModelError
+from distsvm.errors import DAMAGE, DistSVMError, ModelError
 from distsvm.model import Model, load_model
 from distsvm.solvers.base import Round
 from distsvm.storage import read_json
@@ -43,12 +43,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, output: Output) -> int:
     folder = Path(args.folder)
     kind = kind_of(folder)
-    if kind == "run":
-        facts, lines = _run(folder, output)
-    elif kind == "checkpoint":
-        facts, lines = _checkpoint(folder, output)
-    else:
-        facts, lines = _model(folder, args.top, args.names, output)
+    try:
+        if kind == "run":
+            facts, lines = _run(folder, output)
+        elif kind == "checkpoint":
+            facts, lines = _checkpoint(folder, output)
+        else:
+            facts, lines = _model(folder, args.top, args.names, output)
+    except DistSVMError:
+        raise
+    except DAMAGE as error:
+        raise ModelError(f"{folder} is damaged: {error!r}") from error
     output.record("result", {"kind": kind, "path": str(folder), **facts})
     if output.json:
         return exits.DONE

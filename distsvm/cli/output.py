@@ -6,6 +6,7 @@ import json
 import logging
 import math
 import os
+import re
 import shutil
 import sys
 import threading
@@ -15,6 +16,8 @@ from typing import Any, TextIO
 from distsvm.cli.formatting import Style, clipped
 
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
+
+_CONTROL = re.compile(r"\x1b(?!\[[0-9;]*m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]")
 
 
 class Output:
@@ -86,7 +89,7 @@ class Output:
 
     def _write(self, stream: TextIO, lines: Sequence[str]) -> None:
         with self.screen.aside():
-            stream.write("".join(f"{line}\n" for line in lines))
+            stream.write("".join(f"{_harmless(line)}\n" for line in lines))
             stream.flush()
 
 
@@ -160,6 +163,11 @@ class LogLines(logging.Handler):
                 self._output.raw_error(f"distsvm: {text}")
         except Exception:
             self.handleError(record)
+
+
+def _harmless(line: str) -> str:
+    """The line with control signs spelt out, but for colours: a model's labels may hold any."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", line)
 
 
 def _is_utf8(stream: TextIO) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.errors import DataError, DistSVMError
 
 # How far above the primal value rounding may take the dual one, of its size.
@@ -50,7 +51,7 @@ class Bounds:
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Bounds:
         """The bounds that `arrays` gave, which may be among others."""
-        primal, dual, exact = arrays["bounds"].tolist()
+        primal, dual, exact = checks.vector("bounds", arrays["bounds"], "f8", 3).tolist()
         return cls(primal, dual, arrays["best_w"] if arrays["best_w"].size else None, bool(exact))
 
     def rescaled(self, factor: float) -> Bounds:

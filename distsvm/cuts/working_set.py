@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.cuts.cut import Cut
 from distsvm.qp.base import QPProblem, QPSolution
 from distsvm.vectors import SparseVector, Vector
@@ -142,11 +143,25 @@ class WorkingSet:
         """The set that `arrays` made these of."""
         working = cls(limit)
         starts, place = arrays["cut_starts"], 0
+        m = arrays["cut_dense"].size
+        if arrays["gram"].shape != (m, m) or arrays["gram"].dtype != np.float64:
+            raise ValueError(f"a Gram matrix of shape {arrays['gram'].shape} of {m} cuts")
+        checks.within("cut_block", arrays["cut_block"], 0, limit.size, m)
+        for name in ("cut_value", "cut_b", "alpha"):
+            checks.finite(name, arrays[name], None if name == "cut_value" else m)
+        checks.vector("idle", arrays["idle"], "i", m)
+        checks.within("cut_index", arrays["cut_index"], 0, dim)
+        checks.within("cut_starts", starts, 0, arrays["cut_value"].size + 1, m + 1)
         for j, is_dense in enumerate(arrays["cut_dense"].tolist()):
             value = arrays["cut_value"][starts[j] : starts[j + 1]]
             a: Vector = value
-            if not is_dense:
-                a = SparseVector(arrays["cut_index"][place : place + value.size], value, dim)
+            if is_dense:
+                checks.vector("a cut", value, "f8", dim)
+            else:
+                index = arrays["cut_index"][place : place + value.size]
+                checks.vector("a cut's index", index, "i8", value.size)
+                checks.increasing("a cut's index", index)
+                a = SparseVector(index, value, dim)
                 place += value.size
             cut = Cut(a, float(arrays["cut_b"][j]), int(arrays["cut_block"][j]))
             working.add(cut, arrays["gram"][j, : j + 1])

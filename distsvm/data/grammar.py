@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from distsvm.errors import DataError
 from distsvm.kernels.cky_tables import Tables
 
 MAX_CHAINS = 100_000
+MAX_SYMBOLS = 1 << 13  # tables have a place for every two of them
 
 
 def rules_of(tree: Tree) -> Counter[str]:
@@ -145,6 +146,11 @@ class Grammar:
         phrases = sorted(seen | {TOP})
         numbers = {(name, True): i for i, name in enumerate(tags)}
         numbers |= {(name, False): len(tags) + i for i, name in enumerate(phrases)}
+        if len(numbers) > MAX_SYMBOLS:
+            raise DataError(
+                f"the grammar has {len(numbers)} labels of phrases and tags, at most {MAX_SYMBOLS} "
+                "are possible"
+            )
         coded = [(numbers[lhs], tuple(numbers[s] for s in rhs)) for lhs, rhs in split]
 
         given = [tuple(numbers[_symbol(s)] for s in text.split(" => ")) for text in chains]
@@ -236,10 +242,11 @@ def _chains(
     found: set[tuple[int, ...]] = {*unary, *given}
     longest = single
     for _ in range(max_chain):
-        longest = [
+        longer = (
             (*chain, child) for chain in longest for child in below[chain[-1]] if child not in chain
-        ]
-        if len(found) + len(longest) > MAX_CHAINS:
+        )
+        longest = list(islice(longer, MAX_CHAINS + 1))
+        if not longest or len(found) + len(longest) > MAX_CHAINS:
             break
         found.update(longest)
     return single + sorted(found)

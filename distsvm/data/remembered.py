@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from distsvm.data.opening import kind_of_files
+from distsvm.data.opening import FORMATS, kind_of_files
 from distsvm.data.templates import Templates
 
 # What decides the features of a token, whichever format its file has.
 FEATURES = {"templates", "hash_bits"}
 WITH_TEMPLATES = {"conll", "conllu"}
+# Not how files are read, but which.
+PLACES = {"source", "paths", "outputs", "tables", "weight"}
 
 
 def plain_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,6 +38,18 @@ def remembered(source: Any, options: Mapping[str, Any]) -> dict[str, Any] | None
         return None
     kept = {name: value for name, value in options.items() if name != "weight"}
     return {"kind": kind, "options": plain_options(kept)}
+
+
+def check_notes(notes: Any) -> None:
+    """Refuse, with a ValueError, what `remembered` cannot have made; a file may say anything."""
+    if notes is None:
+        return
+    options = notes["options"]
+    if notes["kind"] not in FORMATS.values() or not isinstance(options, dict):
+        raise ValueError(f"the notes on its data are of {notes['kind']!r}, which is no format")
+    for name, value in options.items():
+        if name in PLACES or not isinstance(value, (str, int, float, list, type(None))):
+            raise ValueError(f"the notes on its data have the option {name}={value!r}")
 
 
 def recalled(

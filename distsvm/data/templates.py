@@ -35,6 +35,7 @@ in `word[-1]=<s>`, whatever the distance; prefixes and suffixes give no feature 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,6 +50,7 @@ from distsvm.errors import ConfigError, DataError
 BEFORE, AFTER = "<s>", "</s>"
 LONGEST_RUN = 4  # of equal signs in `shape`
 LARGEST = 99  # length, distance or column
+MOST = 10_000  # combinations that one line may stand for
 
 NO_ARGUMENT, MAY_HAVE, MUST_HAVE = 0, 1, 2
 ATTRIBUTES = {
@@ -214,6 +216,9 @@ class _Scanner:
             choices.append(self._terms())
         if self._place < len(self._text):
             self._refuse("& or the end of the template")
+        if math.prod(map(len, choices)) > MOST:
+            self._place = 0
+            self._refuse(f"ranges that stand for at most {MOST} templates")
         combinations = list(product(*choices))
         if len(choices) > 1 and any(BIAS in terms for terms in combinations):
             self._place = self._text.index("bias")

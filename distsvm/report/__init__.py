@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from distsvm.errors import DAMAGE, CheckpointError
 from distsvm.report.page import page
-from distsvm.report.view import read_run
+from distsvm.report.view import RunView, read_run
+from distsvm.storage import new_file
 
 __all__ = ["write_report"]
 
@@ -31,6 +33,15 @@ def write_report(run_dir: str | Path, output: str | Path | None = None) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f"{path.name}.part")
     # A path with bytes that are no text must not keep the rest from being seen.
-    aside.write_bytes(page(view).encode("utf-8", "replace"))
+    text = _page(view).encode("utf-8", "replace")
+    with new_file(aside) as file:
+        file.write(text)
     os.replace(aside, path)
     return path
+
+
+def _page(view: RunView) -> str:
+    try:
+        return page(view)
+    except DAMAGE as error:
+        raise CheckpointError(f"{view.path} is damaged: {error!r}") from error

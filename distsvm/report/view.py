@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import zipfile
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 
 from distsvm.errors import CheckpointError
 from distsvm.solvers.base import PHASES, Round
-from distsvm.storage import read_json
+from distsvm.storage import read_arrays, read_json
 from distsvm.training.config import TrainConfig
 from distsvm.training.run_folder import RunFolder
 
@@ -162,11 +161,8 @@ def read_run(run_dir: str | Path) -> RunView:
     if not (path / "run.json").is_file():
         raise CheckpointError(f"{path} is not the folder of a run: it has no run.json")
     folder = RunFolder(path)
-    try:
-        run = folder.read()
-        config = run.pop("config")
-    except (KeyError, TypeError) as error:
-        raise CheckpointError(f"{path / 'run.json'} is damaged: {error!r}") from error
+    run = folder.read()
+    config = run.pop("config")
     return RunView(
         path=path,
         run=run,
@@ -194,17 +190,17 @@ def _optional(path: Path) -> dict[str, Any] | None:
 
 def _learned(folder: Path) -> dict[str, Any]:
     """The fields of a saved model's task; only a summary of arrays that are not short."""
-    manifest = _optional(folder / "manifest.json") or {}
-    fields = dict(manifest.get("fields", {}))
+    fields = (_optional(folder / "manifest.json") or {}).get("fields", {})
+    if not isinstance(fields, dict):
+        raise CheckpointError(f"{folder} is damaged: its fields are {fields!r:.40}")
     try:
-        # Arrays are read one by one: w, the largest, is never touched.
-        with np.load(folder / "arrays.npz", allow_pickle=False) as arrays:
-            for name in arrays.files:
-                if name.startswith("task."):
-                    fields[name.removeprefix("task.")] = _brief(arrays[name])
-    except (OSError, ValueError, zipfile.BadZipFile):
+        # w, the largest array, is never touched.
+        arrays = read_arrays(
+            folder / "arrays.npz", CheckpointError, only=lambda name: name.startswith("task.")
+        )
+    except CheckpointError:
         return fields
-    return fields
+    return fields | {name.removeprefix("task."): _brief(array) for name, array in arrays.items()}
 
 
 def _brief(array: np.ndarray) -> Any:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Protocol
 
 import numpy as np
@@ -98,7 +98,30 @@ class Round:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Round:
-        return cls(**data | {"busy_s": tuple(data["busy_s"])})
+        record = cls(**data | {"busy_s": tuple(data["busy_s"])})
+        for name, kind in ((own.name, str(own.type)) for own in fields(cls)):
+            value = getattr(record, name)
+            if kind in _FITS and not _FITS[kind](value):
+                raise ValueError(f"{name} is {value!r:.40}, expected {kind}")
+        return record
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+_FITS: dict[str, Callable[[Any], bool]] = {
+    "int": lambda value: isinstance(value, int),
+    "float": _is_number,
+    "float | None": lambda value: value is None or _is_number(value),
+    "str": lambda value: isinstance(value, str),
+    "str | None": lambda value: value is None or isinstance(value, str),
+    "dict[str, float]": lambda value: (
+        isinstance(value, dict) and all(map(_is_number, value.values()))
+    ),
+    "tuple[float, ...]": lambda value: all(map(_is_number, value)),
+}
+"""Whether a value is of the type that a field of Round has; files may hold anything."""
 
 
 class PhaseClock:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.messages import Holding
 from distsvm.vectors import Vector, add_into, dot
 
@@ -96,6 +97,6 @@ class Frozen:
         """What `arrays` gave, if it is among these."""
         if "frozen_a" not in arrays:
             return None
-        b, linear, share = arrays["frozen_reals"].tolist()
+        b, linear, share = checks.vector("frozen_reals", arrays["frozen_reals"], "f8", 3).tolist()
         blocks = frozenset(arrays["frozen_blocks"].tolist())
         return cls(blocks, arrays["frozen_a"], b, np.array(arrays["frozen_apart"]), linear, share)

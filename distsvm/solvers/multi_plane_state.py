@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.cuts.bounds import Bounds
 from distsvm.solvers.base import PhaseClock
 from distsvm.solvers.frozen import Frozen
@@ -110,8 +111,9 @@ class MultiPlaneState:
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> MultiPlaneState:
         """The state that `arrays` gave."""
-        numbers = zip(_NUMBERS, arrays["numbers"].tolist(), strict=True)
-        reals = zip(_REALS, arrays["reals"].tolist(), strict=True)
+        whole, real = checks.vector("numbers", arrays["numbers"], "i"), arrays["reals"]
+        numbers = zip(_NUMBERS, whole.tolist(), strict=True)
+        reals = zip(_REALS, checks.vector("reals", real, "f8").tolist(), strict=True)
         average, start = (arrays[name] for name in ("average", "start"))
         state = cls(
             Bounds.from_arrays(arrays), np.array(arrays["w"]), **dict(reals), **dict(numbers),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.cuts.bounds import Bounds
 from distsvm.cuts.cut import Cut
 from distsvm.cuts.working_set import WorkingSet
@@ -285,7 +286,8 @@ class OneSlack:
         state.working = WorkingSet.from_arrays(state.working.limit, arrays, risk.dim)
         state.bounds = Bounds.from_arrays(arrays)
         state.w = arrays["w"]
-        numbers = arrays["numbers"].tolist()
+        numbers = checks.vector("numbers", arrays["numbers"], "i").tolist()
         state.number, state.n_stalled, state.n_calls, state.n_hits, state.n_planes = numbers
-        state.fresh_violation, state.sharpness = arrays["reals"].tolist()
+        reals = checks.vector("reals", arrays["reals"], "f8").tolist()
+        state.fresh_violation, state.sharpness = reals
         return state

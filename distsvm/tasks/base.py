@@ -118,6 +118,12 @@ class Task(ABC):
         """The output that encode_output made `data` of."""
         return from_json(data)
 
+    def check_loaded(self) -> None:  # noqa: B027 (where nothing is compiled, nothing to check)
+        """Refuse, with a ValueError, fields that a file holds and prepare() cannot have made.
+
+        Tasks with compiled kernels must: those believe what they are given.
+        """
+
     def radius(self) -> float | None:
         """ρ of the theory, max ‖Ψ(x, y) − Ψ(x, ŷ)‖, if known."""
         return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.data.features import DenseRows, Rows, SparseRows, frozen
 from distsvm.data.shard import Shard
 from distsvm.errors import DataError
@@ -179,7 +180,9 @@ class ClassOracle(Oracle):
         return {"row": planes.row, "output": planes.output, "loss": planes.loss}
 
     def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
-        return Planes(arrays["row"], arrays["output"], arrays["loss"])
+        row, loss = checks.planes(arrays, self.n)
+        output = checks.within("output", arrays["output"], 0, self.task.labels.size, row.size)
+        return Planes(row, output, loss)
 
     def fingerprint(self) -> str:
         state = hashlib.blake2b(digest_size=16)

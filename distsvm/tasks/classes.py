@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.data.features import as_rows
 from distsvm.data.scan import summarise
 from distsvm.data.shard import Shard
@@ -156,6 +157,21 @@ class ClassTask(Task):
             _check_number(f"class_weight of {label!r}", weight, least=0.0)
             weights[place[0]] = weight
         return weights
+
+    def check_loaded(self) -> None:
+        if not isinstance(self.classes, np.ndarray) or self.classes.ndim != 1:
+            raise ValueError("the classes are no vector of labels")
+        if self.classes.dtype.kind == "f":
+            checks.finite("classes", self.classes.astype(np.float64))
+        checks.increasing("classes", self.classes)
+        self._check_classes(self.classes)
+        checks.whole("n_features", self.n_features, least=1)
+        checks.whole("index_base", self.index_base)
+        checks.number("intercept_scaling", self.intercept_scaling)
+        for name, size in (("scaler", self.n_features), ("class_weights", self.classes.size)):
+            if getattr(self, name) is not None:
+                checks.finite(name, getattr(self, name), size)
+        self.loss_table()
 
     # --- the structure ---------------------------------------------------------------------
 

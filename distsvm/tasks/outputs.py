@@ -10,6 +10,8 @@ import numpy as np
 
 from distsvm.errors import TaskError
 
+WIDE = 1 << 24  # bytes that an array of texts may take more than its longest needs
+
 
 def to_json(value: Any) -> Any:
     """A value of numbers, strings, lists, tuples, dicts, sets and arrays, in JSON's terms."""
@@ -40,13 +42,23 @@ def from_json(data: Any) -> Any:
         return [from_json(item) for item in data]
     if isinstance(data, dict):
         if "array" in data:
-            return np.array(data["array"], dtype=data["dtype"])
+            return _array(data["array"], np.dtype(data["dtype"]))
         ((kind, items),) = data.items()
         if kind == "dict":
             return {from_json(k): from_json(v) for k, v in items}
         make = {"tuple": tuple, "set": set, "frozenset": frozenset}[kind]
         return make(from_json(item) for item in items)
     return data
+
+
+def _array(items: Any, dtype: np.dtype) -> np.ndarray:
+    """As np.array, but text has no more room for each item than it needs, where that is much."""
+    if dtype.kind not in "biufcmMUS":
+        raise ValueError(f"an array of type {dtype}, expected numbers or texts")
+    if dtype.kind not in "US":
+        return np.array(items, dtype=dtype)
+    array = np.array(items, dtype=dtype.kind)
+    return array.astype(dtype) if array.size * dtype.itemsize <= WIDE else array
 
 
 def canonical(data: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.data.grammar import Grammar, chains_of, n_brackets, rules_of
 from distsvm.data.lexicon import Lexicon, is_tag_rule, learn_tag_rules, tag_of, uses_of_words
 from distsvm.data.shard import Shard
@@ -75,6 +76,7 @@ class ParseTask(Task):
     mean_spans: float = 0.0
 
     compiled: ClassVar[bool] = True
+    suited_solver: ClassVar[str] = "multi-plane"
 
     def __post_init__(self) -> None:
         if self.losses not in KINDS:
@@ -146,6 +148,18 @@ class ParseTask(Task):
             uses[chain] += c
         for use in uses_of_words(tree) if self.words else ():
             uses[use] += c
+
+    def check_loaded(self) -> None:
+        for name in ("rules", "chains"):
+            texts = getattr(self, name)
+            if not (isinstance(texts, tuple) and all(isinstance(text, str) for text in texts)):
+                raise ValueError(f"{name} are no tuple of texts")
+        for name in ("longest", "max_chain", "min_word_count"):
+            checks.whole(name, getattr(self, name))
+        for name in ("loss_scale", "memory_mb", "mean_spans"):
+            checks.number(name, getattr(self, name))
+        if self.counts is not None:
+            checks.finite("counts", self.counts, self.dim)
 
     # --- the structure ---------------------------------------------------------------------
 

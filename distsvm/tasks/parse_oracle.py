@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.data.features import frozen
 from distsvm.data.ragged import Ragged, RaggedSlots, offsets
 from distsvm.data.shard import Shard
@@ -25,6 +26,7 @@ from distsvm.tasks.parse_rows import (
     TreeRows,
     as_sentence,
     check_leaves,
+    check_rows,
     decode,
     encode,
     row_length,
@@ -217,10 +219,13 @@ class ParseOracle(Oracle):
         }  # fmt: skip
 
     def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
-        rows = Ragged(arrays["values"], arrays["starts"])
-        if not np.array_equal(rows.lengths, self._row_lengths(arrays["row"])):
+        row, loss = checks.planes(arrays, self.n)
+        starts = offsets(self._row_lengths(row))
+        if not np.array_equal(arrays["starts"], starts):
             raise ValueError("trees of other lengths than the sentences")
-        return Planes(arrays["row"], rows, arrays["loss"])
+        rows = Ragged(checks.vector("values", arrays["values"], "i", int(starts[-1])), starts)
+        check_rows(rows, len(self.grammar.chains), self.grammar.step_rule.size)
+        return Planes(row, rows, loss)
 
     def fingerprint(self) -> str:
         state = hashlib.blake2b(digest_size=16)

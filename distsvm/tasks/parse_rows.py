@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.data.grammar import Grammar, constituents
 from distsvm.data.ragged import Ragged
 from distsvm.data.trees import TOP, Tree
@@ -135,3 +136,21 @@ def _raised(grammar: Grammar, chain: int, children: list[Tree]) -> Tree:
         if grammar.label(upper) != TOP:
             node = Tree(grammar.label(upper), (node,))
     return node
+
+
+def check_rows(rows: Ragged, n_chains: int, n_steps: int) -> None:
+    """Refuse rows that are no trees; see kernels/cky_rows.py for what a row is."""
+    checks.within("chain", rows.values[::2], NO_TREE, n_chains)
+    checks.within("step", rows.values[1::2], NO_TREE, n_steps)
+    firsts, ends = rows.starts[:-1] // 2, rows.starts[1:] // 2
+    # Of the spans that are still to come, a leaf takes away one and every other brings one more.
+    change = np.where(rows.values[1::2] == LEAF, -1, 1)
+    sums = np.concatenate([[0], np.cumsum(change)])
+    lengths = ends - firsts
+    missing = 1 + sums[1:] - np.repeat(sums[firsts], lengths)
+    last = np.zeros(missing.size, dtype=bool)
+    last[ends - 1] = True
+    none = np.repeat(rows.values[rows.starts[:-1]] == NO_TREE, lengths)
+    blank = (rows.values.reshape(-1, 2) == NO_TREE).all(axis=1)
+    if not np.where(none, blank, np.where(last, missing == 0, missing > 0)).all():
+        raise ValueError("a row of spans is no tree")

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.data.sequences import SequenceRows, pack_sequences, pack_tags
 from distsvm.data.shard import Shard
 from distsvm.data.templates import hashed_columns
@@ -154,6 +155,28 @@ class SequenceTask(Task):
             raise ConfigError(f"min_count={self.min_count}: expected at least 1")
         if self.hash_bits is not None and not 1 <= self.hash_bits <= MAX_BITS:
             raise ConfigError(f"hash_bits={self.hash_bits}: expected 1 to {MAX_BITS}")
+
+    def check_loaded(self) -> None:
+        for name in ("order", "min_count", "n_features", "longest"):
+            checks.whole(name, getattr(self, name))
+        for name in ("loss_scale", "mean_length"):
+            checks.number(name, getattr(self, name))
+        if self.hash_bits is not None:
+            checks.whole("hash_bits", self.hash_bits)
+        self.check_settings()
+        labels = checks.vector("labels", self.labels, "U")
+        if not 0 < labels.size <= MAX_LABELS:
+            raise ValueError(f"{labels.size} tags, expected 1 to {MAX_LABELS}")
+        checks.increasing("labels", labels)
+        self.forbidden()
+        if self.hash_bits is not None and self.n_features != 1 << self.hash_bits:
+            raise ValueError(f"{self.n_features} features with hash_bits={self.hash_bits}")
+        if self.name_bytes is None and self.name_starts is None:
+            return
+        data = checks.vector("name_bytes", self.name_bytes, "u1")
+        starts = checks.vector("name_starts", self.name_starts, "i8", self.n_features + 1)
+        if starts[0] != 0 or starts[-1] != data.size or (np.diff(starts) < 0).any():
+            raise ValueError("name_starts does not cut name_bytes into names")
 
     # --- tags and features as numbers ------------------------------------------------------
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.data.features import SparseRows, frozen
 from distsvm.data.ragged import Ragged, RaggedSlots, offsets, spread
 from distsvm.data.shard import Shard
@@ -267,8 +268,11 @@ class SequenceOracle(Oracle):
         return {"row": planes.row, "output": planes.output.values, "loss": planes.loss}
 
     def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
-        row = arrays["row"]
-        return Planes(row, Ragged(arrays["output"], offsets(self.lengths[row])), arrays["loss"])
+        row, loss = checks.planes(arrays, self.n)
+        starts = offsets(self.lengths[row])
+        n_tags = self.task.tags().size
+        output = checks.within("output", arrays["output"], 0, n_tags, int(starts[-1]))
+        return Planes(row, Ragged(output, starts), loss)
 
     def fingerprint(self) -> str:
         state = hashlib.blake2b(digest_size=16)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from distsvm.errors import CheckpointError
+from distsvm import checks
+from distsvm.errors import DAMAGE, CheckpointError
 from distsvm.executors.base import Executor
 from distsvm.storage import read_arrays, read_manifest, write_arrays, write_json, written_aside
 from distsvm.version import __version__
 
 FORMAT = 1
+# Arrays as long as w, or empty.
+VECTORS = {"w", "best_w", "start", "average", "frozen_a", "frozen_apart", "validation_w"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +35,19 @@ class Checkpoint:
     notes: dict[str, Any]
     planes: list[str]
     arrays: dict[str, np.ndarray]
+
+    @contextmanager
+    def believed(self, dim: int) -> Iterator[dict[str, np.ndarray]]:
+        """The arrays, to restore a state of vectors of this length; what fails is the file's."""
+        try:
+            for name in VECTORS & self.arrays.keys():
+                if self.arrays[name].size:
+                    checks.vector(name, self.arrays[name], "f8", dim)
+            yield dict(self.arrays)
+        except CheckpointError:
+            raise
+        except DAMAGE as error:
+            raise CheckpointError(f"{self.folder} is damaged: {error!r}") from error
 
     def plane_files(self) -> list[tuple[str, str]]:
         """Path and digest of each shard's planes."""
@@ -90,6 +108,14 @@ def read_checkpoint(folder: Path) -> Checkpoint:
     """The checkpoint in a folder, refused if it is damaged or too new."""
     manifest = read_manifest(folder / "manifest.json", "checkpoint", FORMAT, CheckpointError)
     try:
+        checks.whole("number", manifest["number"])
+        checks.number("elapsed_s", manifest["elapsed_s"])
+        kinds = {"problem": dict, "seconds": dict, "notes": dict, "planes": list}
+        for name, kind in kinds.items():
+            if not isinstance(manifest[name], kind):
+                raise ValueError(f"{name} is {manifest[name]!r:.40}")
+        for value in (*manifest["seconds"].values(), manifest["notes"]["load_s"]):
+            checks.number("seconds", value)
         return Checkpoint(
             folder=folder,
             number=manifest["number"],
@@ -100,8 +126,11 @@ def read_checkpoint(folder: Path) -> Checkpoint:
             planes=manifest["planes"],
             arrays=read_arrays(folder / "driver.npz", CheckpointError, manifest["digest"]),
         )
-    except KeyError as error:
-        raise CheckpointError(f"{folder}/manifest.json is damaged: no {error}") from error
+    except CheckpointError:
+        raise
+    except DAMAGE as error:
+        shown = f"no {error}" if isinstance(error, KeyError) else error
+        raise CheckpointError(f"{folder}/manifest.json is damaged: {shown}") from error
 
 
 def check_same_problem(folder: Path, earlier: dict[str, Any], problem: dict[str, Any]) -> None:
@@ -111,6 +140,8 @@ def check_same_problem(folder: Path, earlier: dict[str, Any], problem: dict[str,
         if earlier.get(name) != problem[name]:
             raise CheckpointError(f"{folder} belongs to a run with {what}")
     was, now = earlier.get("config", {}), problem["config"]
+    if not isinstance(was, dict):
+        raise CheckpointError(f"{folder} is damaged: its configuration is {was!r:.40}")
     for name in sorted(set(was) | set(now)):
         if was.get(name) != now.get(name):
             raise CheckpointError(

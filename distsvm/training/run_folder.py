@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from distsvm.errors import CheckpointError, ConfigError
+from distsvm.errors import DAMAGE, CheckpointError, ConfigError, DistSVMError
 from distsvm.solvers.base import Round
-from distsvm.storage import read_manifest, write_json
+from distsvm.storage import MAX_JSON_BYTES, new_file, opened_file, read_manifest, write_json
 from distsvm.tasks.base import Task
 from distsvm.tasks.outputs import to_json
 from distsvm.tasks.registry import describe, rebuild
@@ -93,12 +95,28 @@ class RunFolder:
     def read(self) -> dict[str, Any]:
         """run.json, with the configuration as a TrainConfig."""
         run = read_manifest(self.path / "run.json", "run", FORMAT, CheckpointError)
-        run["config"] = TrainConfig.from_dict(run["config"])
+        try:
+            for name in ("task", "used", "problem"):
+                if not isinstance(run.get(name, {}), dict):
+                    raise ValueError(f"{name} is {run[name]!r:.40}")
+            for described in filter(None, (run.get("data"), run.get("validation"))):
+                if not _names_paths(described["paths"], described["options"]):
+                    raise ValueError(f"{described!r:.40} names no data")
+            run["config"] = TrainConfig.from_dict(run["config"])
+        except DAMAGE as error:
+            shown = error if isinstance(error, DistSVMError) else repr(error)
+            raise CheckpointError(f"{self.path / 'run.json'} is damaged: {shown}") from error
         return run
 
     def task(self, task_class: type[Task] | None = None) -> Task:
         """The run's task as it was before it saw the data."""
-        return rebuild(self.read()["task"], {}, task_class)
+        described = self.read()["task"]
+        try:
+            return rebuild(described, {}, task_class)
+        except DistSVMError:
+            raise
+        except DAMAGE as error:
+            raise CheckpointError(f"{self.path / 'run.json'} is damaged: {error!r}") from error
 
     def history(self) -> list[Round]:
         """The rounds so far; a last line cut short by a crash is left out."""
@@ -106,20 +124,29 @@ class RunFolder:
         rounds: list[Round] = []
         if not path.exists():
             return rounds
-        lines = path.read_text(encoding="utf-8").splitlines()
-        for i, line in enumerate(lines):
+        damage: str | None = None
+        for number, line in enumerate(self._lines(path), start=1):
+            if damage is not None:
+                raise CheckpointError(damage)
             try:
-                rounds.append(Round.from_dict(json.loads(line)))
-            except (ValueError, TypeError, KeyError) as error:
-                if i + 1 < len(lines):
-                    raise CheckpointError(f"{path}, line {i + 1} is damaged: {error}") from error
+                rounds.append(Round.from_dict(json.loads(line.decode("utf-8"))))
+            except DAMAGE as error:
+                damage = f"{path}, line {number} is damaged: {error}"
         return rounds
+
+    def _lines(self, path: Path) -> Iterator[bytes]:
+        try:
+            with opened_file(path) as file:
+                while line := file.readline(MAX_JSON_BYTES):
+                    yield line
+        except OSError as error:
+            raise CheckpointError(f"{path} is damaged: {error}") from error
 
     def keep_history(self, rounds: list[Round]) -> None:
         """Make `rounds` the whole history; later ones are appended."""
         self._session.begin()
         aside = self.path / "history.jsonl.part"
-        self._history = open(aside, "w", encoding="utf-8")  # noqa: SIM115 (kept open for rounds)
+        self._history = io.TextIOWrapper(new_file(aside), encoding="utf-8")
         for record in rounds:
             self._write(record)
         self._history.flush()
@@ -156,6 +183,11 @@ class RunFolder:
     def _write(self, record: Round) -> None:
         assert self._history is not None
         self._history.write(json.dumps(record.as_dict()) + "\n")
+
+
+def _names_paths(paths: Any, options: Any) -> bool:
+    known = paths is None or (isinstance(paths, list) and all(isinstance(p, str) for p in paths))
+    return known and isinstance(options, dict)
 
 
 def described_paths(data: Any) -> list[str] | None:

@@ -95,12 +95,13 @@ def resume(
     """
     folder = RunFolder(run_dir)
     run = folder.read()
-    if run["data"]["paths"] is None:
+    data, validation = run.get("data"), run.get("validation")
+    if not data or data["paths"] is None:
         raise ConfigError(
             f"the run in {run_dir} had its data in memory; call train(…, run_dir=…, resume=True) "
             "with the same data"
         )
-    if run["validation"] is not None and run["validation"]["paths"] is None:
+    if validation is not None and validation["paths"] is None:
         raise ConfigError(
             f"the run in {run_dir} had its validation data in memory; call "
             "train(…, run_dir=…, resume=True) with the same data"
@@ -109,11 +110,10 @@ def resume(
     if fixed:
         raise ConfigError(f"{sorted(fixed)[0]} cannot change when a run is resumed")
     config = run["config"].as_dict() | changes | {"run_dir": str(run_dir)}
-    validation = run["validation"]
     return train(
         folder.task(task),
-        run["data"]["paths"],
-        data_options=run["data"]["options"],
+        data["paths"],
+        data_options=data["options"],
         validation=None if validation is None else validation["paths"],
         resume=True,
         callbacks=callbacks,

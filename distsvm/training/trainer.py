@@ -241,7 +241,7 @@ class Trainer:
             return None
         assert self.folder is not None
         problem = self._problem()
-        check_same_problem(self.folder.path, self.folder.read()["problem"], problem)
+        check_same_problem(self.folder.path, self.folder.read().get("problem", {}), problem)
         checkpoint = latest_checkpoint(self.folder.path)
         if checkpoint is None:
             log.warning("%s has no checkpoint yet: starting from the beginning", self.folder.path)
@@ -251,12 +251,13 @@ class Trainer:
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         assert self.folder is not None
-        arrays, notes = dict(checkpoint.arrays), checkpoint.notes
-        best_w = arrays.pop("validation_w", None)
-        self.state = self.solver.restore(self.risk, arrays)
-        self.state.clock.seconds.update(checkpoint.seconds)
-        self._earlier_s, self._earlier_load_s = checkpoint.elapsed_s, notes["load_s"]
-        self.watch = Watch.from_notes(notes["validation"], best_w, self.state.bounds.w)
+        notes = checkpoint.notes
+        with checkpoint.believed(self.task.dim) as arrays:
+            best_w = arrays.pop("validation_w", None)
+            self.state = self.solver.restore(self.risk, arrays)
+            self.state.clock.seconds.update(checkpoint.seconds)
+            self._earlier_s, self._earlier_load_s = checkpoint.elapsed_s, notes["load_s"]
+            self.watch = Watch.from_notes(notes["validation"], best_w, self.state.bounds.w)
         files = checkpoint.plane_files()
         found = self.executor.run("load_planes", shards=self.shards, each=files)
         if not all(found):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.cuts.bounds import Bounds
 from distsvm.messages import Score
 
@@ -60,7 +61,12 @@ class Watch:
     def from_notes(
         cls, notes: dict[str, Any], w: np.ndarray | None, seen: np.ndarray | None
     ) -> Watch:
+        checks.whole("n_since", notes["n_since"])
+        for name in ("round", "loss", "accuracy", "primal") if notes["best"] is not None else ():
+            checks.number(name, notes["best"][name])
         score = None if notes["score"] is None else Score(**notes["score"])
+        for name, value in (notes["score"] or {}).items():
+            checks.number(name, value)
         return cls(notes["best"], w, notes["n_since"], seen, score)
 
     def chosen(self, bounds: Bounds) -> Bounds:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.messages import Ascended, Ascent, Holding
 from distsvm.tasks.climber import Climber, Visits
 from distsvm.tasks.oracle import Oracle, Separation
@@ -17,6 +18,9 @@ MEGABYTE = 2**20
 # Examples that are asked about before the steps that their answers call for. Fewer would find
 # better planes, and cost more Python.
 PIECE = 32
+# What a round takes beside calls and visits, in the unit of Oracle.call_work: without it small
+# blocks would go round and round over planes that bring next to nothing.
+ROUND_WORK = 1e5
 # A pass visits only examples whose gap was above this part of the mean.
 WORTH = 0.1
 
@@ -71,7 +75,7 @@ class BlockAscent:
         elif todo.ask == "some" and not self.stock.asks:
             n_calls, total = self._ask_some(climber, todo)
             n_visits = n_calls
-        work = n_calls * self.oracle.call_work()
+        work = ROUND_WORK + n_calls * self.oracle.call_work()
         for number, rows in enumerate(self._passes(todo)):
             found = self.stock.visit(climber, rows, todo.tol)
             total, n_visits = total.plus(found), n_visits + rows.size
@@ -172,8 +176,12 @@ class BlockAscent:
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up the state that `state` gave."""
         self.number = int(state.pop("number"))
-        self.share, self._before = state.pop("share"), state.pop("before")
+        n, share, before = self.oracle.n, state.pop("share"), state.pop("before")
         self.stock.restore(state)
+        self.share = checks.vector("share", share, "f8", n)
+        if before.dtype != np.float64 or before.shape != self.stock.held.alpha.shape:
+            raise ValueError(f"α of shape {before.shape}, expected {self.stock.held.alpha.shape}")
+        self._before = before
 
 
 def _stock(oracle: Oracle, total: np.ndarray, max_bytes: float) -> PlaneStock | WholeStock:

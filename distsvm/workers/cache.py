@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.messages import Planes
 from distsvm.tasks.oracle import Oracle
 
@@ -85,7 +86,8 @@ class PlaneCache:
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up the state that `state` gave."""
-        planes, slot = self.oracle.unpack(state), state["slot"]
+        planes = self.oracle.unpack(state)
+        slot = checks.within("slot", state["slot"], 0, self.size, len(planes))
         self._stamp[:] = NEVER
         self._key[planes.row, slot] = self.oracle.keys(planes.output)
         self._loss[planes.row, slot] = planes.loss

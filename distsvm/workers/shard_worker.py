@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.data.shard import ShardSpec
-from distsvm.errors import CheckpointError, DataError
+from distsvm.errors import DAMAGE, CheckpointError, DataError
 from distsvm.messages import Ascended, Ascent, Facts, Holding, Planes, Score, Summary, Sums
 from distsvm.storage import read_arrays, write_arrays
 from distsvm.tasks.base import Task
@@ -224,7 +224,7 @@ class ShardWorker:
         state = read_arrays(Path(path), CheckpointError, digest)
         try:
             self.take_up(state)
-        except (KeyError, IndexError, ValueError) as error:
+        except DAMAGE as error:
             raise CheckpointError(f"{path} does not fit this shard: {error}") from error
         return True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.errors import ConfigError
 from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
@@ -189,8 +190,12 @@ class PlaneStock:
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up the state that `state` gave."""
-        planes, slot = self.oracle.unpack(state), state["slot"]
-        self._make(int(state["size"]))
+        planes, size = self.oracle.unpack(state), int(state["size"])
+        # Not more room than the planes that are there can have asked for.
+        if not LEAST_SIZE <= size <= FIRST_SIZE + len(planes) * GROWTH:
+            raise ValueError(f"room for {size} planes of each example, where {len(planes)} are")
+        slot = checks.within("slot", state["slot"], 0, size, len(planes))
+        self._make(size)
         held, row = self.held, planes.row
         np.maximum.at(held.count, row, slot + 1)
         held.loss[row, slot], held.alpha[row, slot] = planes.loss, state["alpha"]

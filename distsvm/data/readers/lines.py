@@ -20,6 +20,7 @@ logger = logging.getLogger(__name__)
 MIN_BYTES = 1 << 16  # of a shard, unless the number of shards is given
 BLOCK_BYTES = 1 << 20  # of text at a time
 UNITS_PER_SHARD = 8  # places in a shard's length where a cut may fall
+MAX_LINE = 1 << 27  # bytes; what has no newline for so long is no text of examples
 GZIP_RATIO = 4  # text usually packs to about a quarter
 
 
@@ -104,6 +105,8 @@ def blocks(part: Part) -> Iterator[tuple[int, bytes]]:
             if cut:
                 yield offset, text[:cut]
             offset, tail = offset + cut, text[cut:]
+            if len(tail) > MAX_LINE:
+                raise _too_long(part.path)
         if part.stop is not None and offset + len(tail) < part.stop:
             raise DataError(f"{part.path}: the file became shorter after it was cut into shards")
         if tail:
@@ -131,15 +134,27 @@ def _units(paths: Sequence[str], spacing: int, starts: Starts, what: str) -> lis
 def _example_starts(file: BinaryIO, spacing: int) -> Iterator[int]:
     """Where lines with an example begin, each at least `spacing` bytes after the one before."""
     place = 0
-    while line := file.readline():
+    while line := read_line(file):
         if line.lstrip()[:1] not in (b"", b"#"):
             yield place
             if spacing > len(line):
                 file.seek(place + spacing - 1)  # the byte before, in case a line begins there
-                file.readline()
+                read_line(file)
                 place = file.tell()
                 continue
         place += len(line)
+
+
+def read_line(file: BinaryIO) -> bytes:
+    """The next line; one that does not end is refused, as a few packed bytes may unfold into it."""
+    line = file.readline(MAX_LINE)
+    if len(line) == MAX_LINE:
+        raise _too_long(getattr(file, "name", "a file"))
+    return line
+
+
+def _too_long(path: str) -> DataError:
+    return DataError(f"{path}: a line of more than {MAX_LINE >> 20} MB, expected text of lines")
 
 
 def _joined(units: Sequence[Part]) -> tuple[Part, ...]:

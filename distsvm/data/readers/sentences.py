@@ -7,7 +7,7 @@ from functools import partial
 from typing import BinaryIO, Protocol
 
 from distsvm.data.files import line_number
-from distsvm.data.readers.lines import Part, blocks, cut_files
+from distsvm.data.readers.lines import Part, blocks, cut_files, read_line
 from distsvm.errors import DataError
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -52,12 +52,12 @@ def _sentence_starts(file: BinaryIO, spacing: int, sentences: Sentences) -> Iter
     """Where sentences begin, each at least `spacing` bytes after the one before."""
     place = 0
     begins = sentences.beginnings(at_start=True)
-    while line := file.readline():
+    while line := read_line(file):
         if begins(line if place else line.removeprefix(BYTE_ORDER_MARK)):
             yield place
             if spacing > len(line):
                 file.seek(place + spacing - 1)  # the byte before, in case a line begins there
-                file.readline()
+                read_line(file)
                 place = file.tell()
                 begins = sentences.beginnings(at_start=False)
                 continue

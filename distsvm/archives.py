@@ -1,0 +1,61 @@
+"""Arrays from files that anybody may have made: without pickle, in no more memory than the file."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Callable
+from typing import IO, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy
+
+KINDS = "biufcmMUS"  # of arrays that are numbers, times or texts, and nothing that runs code
+HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+
+
+def read_npz(
+    file: BinaryIO, only: Callable[[str], bool] = lambda name: True
+) -> dict[str, np.ndarray]:
+    """The arrays that np.savez wrote, those whose names are wanted; nothing is believed.
+
+    Members must be plain, not packed, so that a small file cannot unfold into a large one; what
+    they claim to hold is compared with their size before there is memory for it. What is wrong is
+    raised as whatever zipfile and NumPy raise, ValueError among others: callers name the file.
+    """
+    n_bytes = file.seek(0, 2)
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        if sum(member.file_size for member in members) > n_bytes:
+            raise ValueError("its arrays claim more bytes than the file has")
+        found = {}
+        for member in members:
+            name, ending = member.filename[:-4], member.filename[-4:]
+            if member.compress_type != zipfile.ZIP_STORED or ending != ".npy":
+                raise ValueError(f"{member.filename!r} is packed or no array, expected plain .npy")
+            if only(name):
+                with archive.open(member) as stream:
+                    found[name] = _array(name, stream, member.file_size)
+        return found
+
+
+def _array(name: str, stream: IO[bytes], n_bytes: int) -> np.ndarray:
+    version = npy.read_magic(stream)
+    if version not in HEADERS:
+        raise ValueError(f"{name} has version {version} of the npy format, expected 1.0 or 2.0")
+    shape, by_columns, dtype = HEADERS[version](stream)
+    left = n_bytes - stream.tell()
+    if dtype.kind not in KINDS or not dtype.itemsize:
+        raise ValueError(f"{name} has values of type {dtype}, expected numbers or texts")
+    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != left:
+        raise ValueError(f"{name} claims the shape {shape} of {dtype}, but has {left} bytes")
+    raw = np.empty(left, dtype=np.uint8)
+    place = 0
+    while place < left:
+        n_read = stream.readinto(raw[place:].data)  # type: ignore[attr-defined]
+        if not n_read:
+            raise ValueError(f"{name} ends after {place} of {left} bytes")
+        place += n_read
+    stream.read()  # to the end, where the checksum is compared
+    flat = raw.view(dtype)
+    return flat.reshape(shape[::-1]).T if by_columns else flat.reshape(shape)

@@ -1,0 +1,60 @@
+"""What a file says of numbers, checked before compiled code believes it, which checks nothing.
+
+All refusals are ValueErrors: whoever reads the file says which one it is.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+
+def whole(name: str, value: Any, least: int = 0) -> None:
+    """Refuse what is no whole number ≥ least."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} is {value!r}, expected a whole number ≥ {least}")
+
+
+def number(name: str, value: Any) -> None:
+    """Refuse what is no finite number."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not math.isfinite(value):
+        raise ValueError(f"{name} is {value!r}, expected a finite number")
+
+
+def vector(name: str, value: Any, kind: str, size: int | None = None) -> np.ndarray:
+    """The value, refused unless it is a vector of this kind of values ("f8", "u1", "U", …)."""
+    fits = isinstance(value, np.ndarray) and value.ndim == 1
+    if not (fits and kind in (value.dtype.str[1:], value.dtype.kind)):
+        raise ValueError(f"{name} is no vector of {kind}")
+    if size is not None and value.size != size:
+        raise ValueError(f"{name} has {value.size} values, expected {size}")
+    return value
+
+
+def finite(name: str, value: Any, size: int | None = None) -> np.ndarray:
+    """The value, refused unless it is a vector of finite float64."""
+    if not np.isfinite(vector(name, value, "f8", size)).all():
+        raise ValueError(f"{name} has a value that is not finite")
+    return value
+
+
+def within(name: str, value: Any, low: int, high: int, size: int | None = None) -> np.ndarray:
+    """The value, refused unless it is a vector of integers in low … high − 1."""
+    if vector(name, value, "i", size).size and not (value.min() >= low and value.max() < high):
+        raise ValueError(f"{name} has a number outside {low} … {high - 1}")
+    return value
+
+
+def increasing(name: str, value: np.ndarray) -> None:
+    """Refuse values that do not increase."""
+    if (value[1:] <= value[:-1]).any():
+        raise ValueError(f"{name} does not increase")
+
+
+def planes(arrays: dict[str, np.ndarray], n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Row and loss of saved planes of a shard of n_rows examples."""
+    row = within("row", arrays["row"], 0, n_rows).astype(np.int64, copy=False)
+    return row, finite("loss", arrays["loss"], row.size)
