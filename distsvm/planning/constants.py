@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class Constants:
     """Costs of one round on Ray. `python benchmarks/plan.py` measures them anew.
 
-    The defaults are what it printed on a machine with 2 shared cores, which the driver and all
-    actors had to themselves or not: orders of magnitude. A network between nodes was not there to
-    be measured; its speed is an assumption to be replaced by your own.
+    The defaults are what it printed for 8 actors on a machine with 2 cores that others used, too:
+    orders of magnitude. There was no network between nodes to be measured; its speed is an
+    assumption, to be replaced by your own.
 
     Parameters
     ----------
@@ -29,14 +29,14 @@ class Constants:
         Own memory of a process that has no data yet.
     """
 
-    call_s: float = 2e-3
-    put_bytes_s: float = 1.2e9
-    gather_bytes_s: float = 1.0e9
-    algebra_bytes_s: float = 5e9
+    call_s: float = 2.9e-3
+    put_bytes_s: float = 5.3e9
+    gather_bytes_s: float = 5.7e8
+    algebra_bytes_s: float = 3.2e9
     network_bytes_s: float = 1.25e9
-    start_s: float = 1.0
-    worker_bytes: float = 46e6
-    driver_bytes: float = 150e6
+    start_s: float = 2.5
+    worker_bytes: float = 68e6
+    driver_bytes: float = 62e6
 
 
 MEASURED = Constants()

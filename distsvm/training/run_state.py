@@ -145,11 +145,8 @@ def ask_to_stop(folder: Path) -> None:
 
 def born(pid: int) -> int | None:
     """When a process began, in the system's own unit; None where that cannot be known."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        return int(text.rpartition(")")[2].split()[19])
-    except (OSError, ValueError, IndexError):
-        return None
+    fields = _status(pid)
+    return int(fields[19]) if len(fields) > 19 else None
 
 
 def _without_state(folder: Path, holder: Holder | None) -> RunState:
@@ -185,4 +182,13 @@ def _exists(pid: int) -> bool:
         return False
     except PermissionError:
         return True
-    return True
+    return _status(pid)[:1] != ["Z"]  # dead, but its parent has not asked how it ended
+
+
+def _status(pid: int) -> list[str]:
+    """What Linux tells of a process behind its name: its state first; nothing elsewhere."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return text.rpartition(")")[2].split()

@@ -104,6 +104,8 @@ class Session:
             self._write()
         (self.folder / STOP).unlink(missing_ok=True)
         (self.folder / LOCK).unlink(missing_ok=True)
+        for left in self.folder.glob(f".{LOCK}-*"):  # by a process that was killed over its lock
+            left.unlink(missing_ok=True)
 
     def _locked(self) -> bool:
         """Whether the lock could be made; only one process can."""
@@ -111,10 +113,13 @@ class Session:
         write_json(aside, self._me.as_dict())
         try:
             os.link(aside, self.folder / LOCK)  # whole from the start, unlike a file opened "x"
-        except FileExistsError:
+        except (
+            FileExistsError,
+            FileNotFoundError,
+        ):  # held, or swept away by one who has just ended
             return False
         finally:
-            aside.unlink()
+            aside.unlink(missing_ok=True)
         return True
 
     def _break(self, holder: Holder | None) -> None:
@@ -126,9 +131,9 @@ class Session:
             return
         found = Holder.read(aside)
         if found is not None and found != holder:  # somebody was quicker, and holds it now
-            with suppress(FileExistsError):
+            with suppress(FileExistsError, FileNotFoundError):
                 os.link(aside, self.folder / LOCK)
-        aside.unlink()
+        aside.unlink(missing_ok=True)
 
     def _beat(self) -> None:
         warned = False

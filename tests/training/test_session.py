@@ -1,6 +1,7 @@
 """A run's folder has one writer, and tells everybody what has become of the run."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -171,6 +172,16 @@ def test_a_dead_process_of_this_host_is_lost_at_once(held):
     other.end()
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="only Linux tells")
+def test_a_dead_process_that_nobody_has_waited_for_is_lost(held):
+    process = subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE)
+    process.stdout.read()  # until it has closed its side, at its end
+    while read_state(held.folder).state != "lost":  # the last steps of its end take a moment
+        for name in (LOCK, STATE):
+            altered(held.folder / name, pid=process.pid, born=None)
+    process.communicate()
+
+
 def test_another_process_with_the_number_of_the_dead_one_is_not_taken_for_it(held):
     for name in (LOCK, STATE):
         altered(held.folder / name, born=1)
@@ -204,11 +215,13 @@ def test_who_was_believed_gone_writes_nothing_more(monkeypatch, tmp_path):
     assert (folder.path / LOCK).exists()
 
 
-def test_a_damaged_lock_keeps_nobody_out(tmp_path):
+def test_a_damaged_lock_keeps_nobody_out_and_left_overs_go(tmp_path):
     (tmp_path / LOCK).write_text("{")
+    (tmp_path / f".{LOCK}-abc.part.part").write_text("{")
     session = Session(tmp_path)
     session.take()
     session.end()
+    assert {p.name for p in tmp_path.iterdir()} == {STATE}
 
 
 def test_a_request_to_stop_ends_the_run_after_its_round(monkeypatch, tmp_path):
