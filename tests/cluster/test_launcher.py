@@ -1,6 +1,9 @@
 """The launcher's files, by Ray's own validator."""
 
-import copy
+import importlib.util
+import json
+import subprocess
+import sys
 
 import pytest
 from manifests import HOME, RAY_VERSION
@@ -13,27 +16,39 @@ def config(name):
     return yaml.safe_load((HOME / "launcher" / f"{name}.yaml").read_text())
 
 
-@pytest.fixture(scope="module")
-def validated():
-    util = pytest.importorskip("ray.autoscaler._private.util", reason="Ray is not installed")
+# In a process of its own: Ray reads how to authenticate when it is imported, once for all tests.
+VALIDATE = """
+import json, sys
+from ray.autoscaler._private.util import prepare_config, validate_config
 
-    def validate(given):
-        whole = util.prepare_config(copy.deepcopy(given))
-        util.validate_config(whole)
-        return whole
-
-    return validate
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_ray_accepts_the_file(name, validated):
-    whole = validated(config(name))
-    assert whole["head_node_type"] in whole["available_node_types"]
+for given in json.load(sys.stdin):
+    try:
+        validate_config(prepare_config(given))
+        print(json.dumps(None))
+    except Exception as error:
+        print(json.dumps(str(error)))
+"""
 
 
-def test_ray_refuses_a_file_that_is_wrong(validated):
-    with pytest.raises(Exception, match="hosts"):
-        validated(config("aws") | {"hosts": 3})
+def refusals(*configs):
+    """What Ray says against each of these, None where it has nothing to say."""
+    if importlib.util.find_spec("ray") is None:
+        pytest.skip("Ray is not installed")
+    done = subprocess.run(
+        [sys.executable, "-c", VALIDATE],
+        input=json.dumps(configs),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_ray_accepts_the_files_and_refuses_what_is_wrong():
+    wrong = config("aws") | {"hosts": 3}
+    *accepted, refused = refusals(*map(config, FILES), wrong)
+    assert accepted == [None] * len(FILES)
+    assert "hosts" in refused
 
 
 @pytest.mark.parametrize("name", FILES)
