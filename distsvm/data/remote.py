@@ -79,15 +79,15 @@ def _shown(name: str) -> bool:
 
 def _store(uri: str) -> tuple[Any, str]:
     """The file system of a URI, and the path there."""
-    try:
-        from fsspec.core import url_to_fs
-    except ImportError as error:
-        raise ConfigError(f'{uri}: URIs need fsspec: pip install "distsvm[remote]"') from error
     if urlsplit(uri).password:
         raise ConfigError(
             "a URI with a password in it: leave it out and give it to fsspec, whose configuration "
             "is in ~/.config/fsspec and the environment"
         )
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError as error:
+        raise ConfigError(f'{uri}: URIs need fsspec: pip install "distsvm[remote]"') from error
     try:
         return url_to_fs(uri)
     except ImportError as error:
