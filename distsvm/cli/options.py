@@ -63,7 +63,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
     ),
     "how to get there (changes time, not the optimum)": (
         Option("--solver", "solver", text, "NAME",
-               "auto (default), one-slack, or multi-plane, which auto takes for sequences"),
+               "auto (default), one-slack, or multi-plane, which auto takes for sequences and "
+               "trees"),
         Option("--cache-size", "cache_size", or_word("auto", whole, "auto"), "N",
                "one-slack: planes kept for each example; 0 for none. Default: auto, 10, or 0 for "
                "classes, whose oracle costs no more than a cache"),
@@ -76,7 +77,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
         Option("--blocks", "n_blocks", whole, "N",
                "one-slack: slack variables, one for each of so many blocks of shards. Default: 1. "
                "multi-plane: blocks that raise the dual side by side; more of them use more "
-               "workers, and take more work. Default: 2"),
+               "workers, and take more work. Default: 8"),
         Option("--ask-share", "ask_share", number, "F",
                "multi-plane, in (0, 1]: the part of the examples, those with the most of the gap, "
                "that most rounds with oracle calls ask about. Default: 0.3"),

@@ -35,7 +35,7 @@ class TrainConfig:
         it has other bits than one with a larger limit (and the same certified optimum).
     rescaling : "margin" or "slack"
     solver : "auto", "one-slack" or "multi-plane"
-        "auto": multi-plane for sequences, one-slack for all else.
+        "auto": multi-plane for sequences and trees, one-slack for all else.
     cache_size : int ≥ 0 or "auto"
         One-slack: planes kept for each example (multi-plane keeps as many as it needs, up to
         plane_memory_mb). "auto": 10, or 0 where a task's oracle enumerates outputs as
@@ -46,7 +46,7 @@ class TrainConfig:
         µ: ask the oracle at (1 − µ)·w_best + µ·w_model. 1 is the paper's method.
     n_blocks : int ≥ 1, optional
         One-slack: slack variables, one for each of so many blocks of shards; default 1.
-        Multi-plane: blocks that raise the dual side by side, each a shard; default 2. More of
+        Multi-plane: blocks that raise the dual side by side, each a shard; default 8. More of
         them can use more workers, and need more work until the gap is small.
     ask_share : float in (0, 1], default 0.3
         Multi-plane: the part of the examples, those with the largest shares of the gap, to ask
