@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import socket
 import threading
 import time
 import uuid
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,15 +48,16 @@ class Session:
     def take(self) -> None:
         """Hold the folder, or raise a CheckpointError that says who does."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        while not self._locked():
-            state = read_state(self.folder)
-            if state.holder is not None and not state.gone:
-                raise CheckpointError(
-                    f"{self.folder} is held by a run that goes on: {state.where}, last sign of it "
-                    f"{state.age_s:.0f} s ago. Stop it first (distsvm stop {self.folder}); a "
-                    "process that is gone from another host is given up after a minute"
-                )
-            self._break(state.holder)
+        with _alone(self.folder):
+            while not self._locked():
+                state = read_state(self.folder)
+                if state.holder is not None and not state.gone:
+                    raise CheckpointError(
+                        f"{self.folder} is held by a run that goes on: {state.where}, last sign of "
+                        f"it {state.age_s:.0f} s ago. Stop it first (distsvm stop {self.folder}); "
+                        "a process that is gone from another host is given up after a minute"
+                    )
+                self._break(state.holder)
         self.held = True
         with suppress(FileNotFoundError):
             self._earlier = read_json(self.folder / STATE, FileNotFoundError)
@@ -113,10 +116,8 @@ class Session:
         write_json(aside, self._me.as_dict())
         try:
             os.link(aside, self.folder / LOCK)  # whole from the start, unlike a file opened "x"
-        except (
-            FileExistsError,
-            FileNotFoundError,
-        ):  # held, or swept away by one who has just ended
+        # Held, or swept away by one who has just ended.
+        except (FileExistsError, FileNotFoundError):
             return False
         finally:
             aside.unlink(missing_ok=True)
@@ -154,3 +155,18 @@ class Session:
         with self._writing:
             state = {"kind": "distsvm state", "format": 1, **self._me.as_dict(), **self._facts}
             write_json(self.folder / STATE, state | {"seen": time.time()})
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Nobody else on this host is in here for the same folder.
+
+    Else a third could slip in while two find the lock of one who is gone, and the slower of the two
+    puts back what the quicker has made.
+    """
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -58,7 +58,7 @@ def test_penn_sentences_outside_the_grammar_are_counted(penn):
 def test_training_parses_penn_better_than_the_baseline(penn, losses):
     shard = TreebankData(penn, max_length=10).specs(1)[0].load()
     result = train(
-        ParseTask(losses), shard.x, shard.y, C=3000.0, eps=0.1, n_shards=4, executor="serial"
+        ParseTask(losses), shard.x, shard.y, C=3000.0, eps=0.01, n_shards=4, executor="serial"
     )
     model = result.model
     baseline = Model(model.task, model.task.likelihood_weights())
