@@ -13,7 +13,7 @@ from distsvm.executors.assignment import spread
 from distsvm.executors.calls import Call, Job, Peers, Recipe
 from distsvm.executors.host import Reply, Ticket
 from distsvm.executors.recovery import Decision, Kind, Loss, RecoveryPolicy, Waiting
-from distsvm.executors.transport import Gone, Transport
+from distsvm.executors.transport import Gone, Request, Transport
 
 logger = logging.getLogger(__name__)
 
@@ -269,7 +269,10 @@ class Crew:
         member.n_restarts += 1
         steps = self.recipe.steps(member.shards, jobs=member.jobs)
         for job in member.jobs:
-            job.steps = deque([job.request] if job.request else [])
+            # What a job without a request was to build is built by these steps.
+            job.steps = deque([job.request or Request("build", (), ((), member.shards))])
+        if member.jobs[0].request is None:
+            member.jobs[0].steps.clear()
         member.jobs[0].steps.extendleft(reversed(steps))
         self._send(number)
 

@@ -392,6 +392,14 @@ def test_a_place_that_is_not_found_again_moves_the_shards():
     assert any("no room" in note for note in executor.notes())
 
 
+def test_a_worker_built_again_takes_over_from_one_that_finds_no_place():
+    executor, transport = started((0, 2), (1, 2))
+    transport.unplaced = {1}
+    assert executor.run("number") == [0, 1, 2, 3]
+    assert hosted(executor) == [(0, 1, 2, 3), ()]
+    assert executor.prepare("set_scale", 3.0) == [3.0, 6.0, 9.0, 12.0]
+
+
 def test_the_last_worker_without_a_place_ends_the_run_with_the_reason():
     executor, transport = started((0, 2), n_workers=1)
     transport.unplaced = {0}
