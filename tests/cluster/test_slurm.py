@@ -130,6 +130,6 @@ def test_the_signal_before_the_end_reaches_the_driver(cluster, tmp_path):
     )
     assert job.stdout is not None
     assert job.stdout.readline() == "ready\n"
-    job.send_signal(signal.SIGINT)
+    job.send_signal(signal.SIGTERM)  # tests in the background of a shell ignore the other one
     assert job.wait(60) == 7
     assert not list(home.iterdir())

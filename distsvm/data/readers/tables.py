@@ -48,7 +48,10 @@ def opened_table(path: str) -> Iterator[Table]:
         # Not mapped into memory: a file that shrinks meanwhile would kill the process.
         with _source(path) as source:
             yield _ParquetTable(source) if magic[:4] == b"PAR1" else _ArrowTable(source)
-    except (arrow.ArrowInvalid, arrow.ArrowNotImplementedError, OSError) as error:
+    # A name that is no text is no concern of Arrow's own errors.
+    except (
+        arrow.ArrowInvalid, arrow.ArrowNotImplementedError, OSError, UnicodeDecodeError
+    ) as error:  # fmt: skip
         raise DataError(f"{path}: cannot be read ({error})") from error
 
 
