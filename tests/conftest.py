@@ -11,8 +11,15 @@ import pytest
 from hypothesis import settings
 
 # Kernels compile, and machines are shared: how long an example takes proves nothing.
-settings.register_profile("distsvm", deadline=None)
+settings.register_profile("distsvm", deadline=None, max_examples=50)
 settings.load_profile("distsvm")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if "DISTSVM_DRILLS" not in os.environ:
+        for item in items:
+            if item.get_closest_marker("drill"):
+                item.add_marker(pytest.mark.skip(reason="a drill: set DISTSVM_DRILLS=1"))
 
 
 @pytest.fixture(scope="session")

@@ -95,7 +95,7 @@ def test_a_session_that_was_there_before_is_used_and_left_open(ray_session):
 
 
 @pytest.mark.ray
-@pytest.mark.slow
+@pytest.mark.drill
 def test_a_ray_that_was_started_here_wants_a_token_and_ends_with_close(tmp_path):
     text = """
 import os

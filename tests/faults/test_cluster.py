@@ -22,10 +22,7 @@ DRILL = Path(__file__).with_name("cluster_drill.py")
 
 @pytest.mark.ray
 @pytest.mark.slow
-@pytest.mark.skipif(
-    "DISTSVM_DRILLS" not in os.environ,
-    reason="takes a cluster of its own, for a minute: set DISTSVM_DRILLS=1",
-)
+@pytest.mark.drill
 def test_a_node_lost_a_node_gained_and_the_head_lost(tmp_path):
     pytest.importorskip("ray", reason="Ray is not installed")
     environment = {

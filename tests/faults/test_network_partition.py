@@ -42,10 +42,7 @@ def started(process: subprocess.Popen) -> None:
 
 @pytest.mark.ray
 @pytest.mark.slow
-@pytest.mark.skipif(
-    "DISTSVM_DRILLS" not in os.environ,
-    reason="takes a cluster of its own, for a minute: set DISTSVM_DRILLS=1",
-)
+@pytest.mark.drill
 def test_a_node_cut_off_from_the_network_is_missed_long_before_ray_says_so():
     pytest.importorskip("ray", reason="Ray is not installed")
     reason = why_not()

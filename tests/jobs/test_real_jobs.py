@@ -18,10 +18,7 @@ pytestmark = [
     pytest.mark.ray,
     pytest.mark.slow,
     pytest.mark.timeout(900),
-    pytest.mark.skipif(
-        "DISTSVM_DRILLS" not in os.environ,
-        reason="takes a cluster of its own, for a minute: set DISTSVM_DRILLS=1",
-    ),
+    pytest.mark.drill,
     pytest.mark.skipif(
         any(importlib.util.find_spec(name) is None for name in ("ray", "aiohttp_cors")),
         reason='Ray\'s dashboard is not installed: pip install "distsvm[jobs]"',

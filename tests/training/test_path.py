@@ -49,7 +49,7 @@ PROBLEMS = {make.__name__: make for make in (classes, sequences, chains)}
 
 
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.drill), True])
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_point_holds_the_optimum_that_a_cold_run_finds(solver, problem, weighted, rescaling):
