@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+# What a shell runs in the background ignores SIGINT, which some tests send.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Kernels compile, and machines are shared: how long an example takes proves nothing.
 settings.register_profile("distsvm", deadline=None, max_examples=50)
