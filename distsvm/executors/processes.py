@@ -149,7 +149,11 @@ class ProcessTransport(Transport):
             head, buffers = wire.receive(child.conn, writable=True)
         except (EOFError, OSError):
             child.state = _State.BUSY
-            return _post_mortem(child)
+            try:
+                return _post_mortem(child)
+            except ConfigError:  # of the others too: what they print must not follow the error
+                self.end(list(self._children))
+                raise
         if not child.ready:
             child.ready, child.state = True, _State.BUSY
             return None
