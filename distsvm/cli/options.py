@@ -20,20 +20,25 @@ maybe_whole = or_word("none", whole, None)
 
 @dataclass(frozen=True)
 class Option:
-    """One option: its flag, the field of TrainConfig (or of executor_options) it sets, its help."""
+    """One option: its flag, the field of TrainConfig (or of executor_options) it sets, its help.
+
+    Without a reader it takes no value: given, the field is True.
+    """
 
     flag: str
     field: str
-    read: Reader
+    read: Reader | None
     metavar: str
     help: str
 
     def add(self, group: argparse._ArgumentGroup) -> None:
         # Absent unless given: the library alone knows the defaults, resume() only hears changes.
+        how: dict[str, Any] = {"action": "store_true"}
+        if self.read is not None:
+            how = {"type": self.read, "metavar": self.metavar}
         group.add_argument(
-            self.flag, dest=self.field, type=self.read, metavar=self.metavar, help=self.help,
-            default=argparse.SUPPRESS,
-        )  # fmt: skip
+            self.flag, dest=self.field, help=self.help, default=argparse.SUPPRESS, **how
+        )
 
 
 GROUPS: dict[str, tuple[Option, ...]] = {
@@ -83,6 +88,9 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                "that most rounds with oracle calls ask about. Default: 0.3"),
         Option("--plane-memory", "plane_memory_mb", number, "MB",
                "multi-plane: limit of the memory for planes, all workers together. Default: 4096"),
+        Option("--asynchronous", "asynchronous", None, "",
+               "multi-plane on threads: blocks see each other's changes at once, so that more "
+               "threads take hardly more work; certified, but not the same bits twice"),
         Option("--qp", "qp", text, "NAME",
                "native (default), cvxpy, cvxpy:SOLVER or line-search"),
         Option("--idle-solves", "idle_solves", whole, "N",

@@ -8,6 +8,7 @@ import numpy as np
 
 from distsvm.executors.base import Executor
 from distsvm.messages import Ascended, Ascent, Holding
+from distsvm.tasks.climber import Live
 
 
 class BlockRisk:
@@ -21,15 +22,18 @@ class BlockRisk:
         Each is a block.
     total_weight : float
         Σ c_i of all examples.
+    together : bool
+        Blocks see each other's changes at once. The executor's objects must be of this process.
     """
 
     def __init__(
         self, executor: Executor, shards: Sequence[int], dim: int, n_examples: int,
-        total_weight: float,
+        total_weight: float, together: bool = False,
     ) -> None:  # fmt: skip
         self.executor, self.shards = executor, shards
         self.dim, self.n_examples, self.total_weight = dim, n_examples, total_weight
-        self.n_blocks = len(shards)
+        self.n_blocks, self.together = len(shards), together
+        self.n_apart = 1 if together else self.n_blocks
 
     def hold(self, C: float, memory_mb: float, seed: int) -> None:
         """Begin with all α at the truths; a worker that has to be built again begins so too."""
@@ -48,7 +52,8 @@ class BlockRisk:
 
     def ascend(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> list[Ascended]:
         """One round of every block, in the order of the blocks."""
-        return self.executor.run("ascend", w, point, todo, shards=self.shards)
+        live = (Live(),) if self.together else ()
+        return self.executor.run("ascend", w, point, todo, *live, shards=self.shards)
 
     def holdings(self) -> list[Holding]:
         """Σ α·p and Σ α·q of each block before the last round's changes."""

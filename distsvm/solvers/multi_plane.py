@@ -66,7 +66,7 @@ class MultiPlane:
 
     def begin(self, risk: BlockRisk, start: np.ndarray | None) -> MultiPlaneState:
         risk.hold(self.C, self.memory_mb, self.seed)
-        sigma = max(1.0, 0.5 * risk.n_blocks)
+        sigma = max(1.0, 0.5 * risk.n_apart)
         # α = 0 is feasible, with w = 0 and D = 0.
         return MultiPlaneState(
             Bounds(dual=0.0), np.zeros(risk.dim), sigma, start, ask_average=not self.enumerates
@@ -131,13 +131,13 @@ class MultiPlane:
         n_parts = self._n_parts(risk)
         return Ascent(
             number=state.serial, taken=state.taken, sigma=state.sigma, ask=ask,
-            share=self.share / n_parts, n_passes=N_PASSES if risk.n_blocks == 1 else N_PASSES_APART,
+            share=self.share / n_parts, n_passes=N_PASSES if risk.n_apart == 1 else N_PASSES_APART,
             n_parts=n_parts, least_rate=average, tol=TOL_SHARE * self.eps,
         )  # fmt: skip
 
     def _n_parts(self, risk: BlockRisk) -> int:
         """In so many rounds as many are asked about as `share` says."""
-        return 1 if risk.n_blocks == 1 or self.enumerates else N_PARTS
+        return 1 if risk.n_apart == 1 or self.enumerates else N_PARTS
 
     def _certify(
         self,

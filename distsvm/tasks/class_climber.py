@@ -10,7 +10,7 @@ from distsvm.data.features import DenseRows, frozen
 from distsvm.kernels import climb_classes, climb_whole
 from distsvm.kernels.climb import Held
 from distsvm.kernels.climb_whole import Whole
-from distsvm.tasks.climber import MAX_STEPS, Climber, Visits, joined_change
+from distsvm.tasks.climber import MAX_STEPS, Climber, Live, Visits, joined_change
 from distsvm.vectors import Vector, compact
 
 if TYPE_CHECKING:
@@ -87,6 +87,9 @@ class DenseClassClimber(ClassClimber):
     def change(self) -> Vector:
         return self._dense_change(self._Z.T)
 
+    def join(self, live: Live) -> None:
+        self._Z, self._z_bias = live.get(lambda: (self._Z, self._z_bias))
+
 
 class SparseClassClimber(ClassClimber):
     """Keeps the changed features' weights beside w: there may be many, and few are touched."""
@@ -105,15 +108,17 @@ class SparseClassClimber(ClassClimber):
         ))  # fmt: skip
 
     def visit_whole(self, whole: Whole, rows: np.ndarray, tol: float) -> Visits:
-        if not self._changed.all():
-            # Nearly all features are touched by visits of nearly all rows.
-            np.copyto(self._Z, self._V, where=~self._changed[:, None])
-            self._changed[:] = True
+        self._copy_all()  # nearly all features are touched by visits of nearly all rows
         oracle = self._oracle
         return Visits(*climb_whole.visit_sparse_whole(
             frozen(rows), *oracle.sparse(), oracle.problem, whole, self._square, self._sigma,
             MAX_STEPS, tol, self._Z, self._z_bias,
         ))  # fmt: skip
+
+    def _copy_all(self) -> None:
+        if not self._changed.all():
+            np.copyto(self._Z, self._V, where=~self._changed[:, None])
+            self._changed[:] = True
 
     def view(self) -> ClassView:
         change = (self._Z, self._changed, 1.0 / self._sigma)
@@ -125,3 +130,10 @@ class SparseClassClimber(ClassClimber):
         rows = np.flatnonzero(self._changed)
         inner = (self._Z[rows] - self._V[rows]) / (self._sigma * self._scale[rows, None])
         return joined_change(rows, inner, self._bias_change(), self._w.size)
+
+    def join(self, live: Live) -> None:
+        def whole() -> tuple[np.ndarray, ...]:
+            self._copy_all()
+            return self._Z, self._changed, self._z_bias
+
+        self._Z, self._changed, self._z_bias = live.get(whole)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
@@ -34,6 +35,23 @@ class Visits(NamedTuple):
         return Visits(*(a + b for a, b in zip(self, other, strict=True)))
 
 
+class Live:
+    """Weights that the blocks of one process change together, while each sees what others do.
+
+    Two threads may write at once, so that a change is lost here; it never is in α.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._made = threading.Lock(), None
+
+    def get(self, make: Callable[[], Any]) -> Any:
+        """What the first who asked has made."""
+        with self._lock:
+            if self._made is None:
+                self._made = make()
+            return self._made
+
+
 class Climber(ABC):
     """w + σ·u, with u = Σ (change of α)·p of the visits so far.
 
@@ -61,7 +79,11 @@ class Climber(ABC):
 
     @abstractmethod
     def change(self) -> Vector:
-        """u."""
+        """u; not after `join`, where nobody knows whose change is whose."""
+
+    @abstractmethod
+    def join(self, live: Live) -> None:
+        """Change the weights that others change, too, instead of a copy; before any visit."""
 
 
 Flat: TypeAlias = "tuple[np.ndarray, np.ndarray, np.ndarray]"
@@ -100,6 +122,9 @@ class SparseClimber(Climber):
     def change(self) -> Vector:
         return compact((self._z - self._w) / self._sigma)
 
+    def join(self, live: Live) -> None:
+        self._z = live.get(lambda: self._z)
+
 
 def fill_sparse_gram(
     held: Held,
@@ -134,6 +159,16 @@ def room_for_changes(columns: np.ndarray, V: np.ndarray) -> ChangedRows:
         V, np.empty((n, r)), np.empty((n, n_words), np.int64), np.full(V.shape[0], -1, np.int32),
         np.empty(n, np.int32), np.zeros(1, np.int64),
     )  # fmt: skip
+
+
+def room_for_all_changes(V: np.ndarray) -> ChangedRows:
+    """Every weight counts as changed, by 0: several may change them without making room first."""
+    n, r = V.shape
+    n_words = -(-r // changed_rows.WORD)
+    every = np.arange(n, dtype=np.int32)
+    return ChangedRows(
+        V, np.zeros((n, r)), np.full((n, n_words), -1), every, every.copy(), np.array([n])
+    )
 
 
 def change_of_rows(changed: ChangedRows, share: float, last: np.ndarray, dim: int) -> Vector:

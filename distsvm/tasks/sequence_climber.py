@@ -10,7 +10,14 @@ from distsvm.data.features import frozen
 from distsvm.data.ragged import RaggedSlots
 from distsvm.kernels import climb_paths
 from distsvm.kernels.climb import Held
-from distsvm.tasks.climber import MAX_STEPS, Climber, Visits, change_of_rows
+from distsvm.tasks.climber import (
+    MAX_STEPS,
+    Climber,
+    Live,
+    Visits,
+    change_of_rows,
+    room_for_all_changes,
+)
 from distsvm.tasks.sequence_view import View, chain_view
 from distsvm.vectors import Vector
 
@@ -45,3 +52,7 @@ class SequenceClimber(Climber):
     def change(self) -> Vector:
         chain = (self._chain - self._chain_w) / self._sigma
         return change_of_rows(self._changed, 1.0 / self._sigma, chain, self._oracle.task.dim)
+
+    def join(self, live: Live) -> None:
+        V, chain = self._changed.V, self._chain
+        self._changed, self._chain = live.get(lambda: (room_for_all_changes(V), chain))

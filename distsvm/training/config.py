@@ -53,6 +53,10 @@ class TrainConfig:
         the oracle about in most rounds that ask it.
     plane_memory_mb : float > 0, default 4096
         Multi-plane: limit of the memory for planes, of all workers together.
+    asynchronous : bool, default False
+        Multi-plane in one process ("threads" or "serial"): blocks see each other's changes of w at
+        once, so that two threads need little more work than one. With threads the result depends
+        on their timing: certified like any other, but not the same bits twice.
     qp : "native", "cvxpy", "cvxpy:SOLVER" or "line-search"
     idle_solves : int ≥ 1, default 50
         Drop a cut with α = 0 in so many solves.
@@ -107,6 +111,7 @@ class TrainConfig:
     n_blocks: int | None = None
     ask_share: float = 0.3
     plane_memory_mb: float = 4096.0
+    asynchronous: bool = False
     qp: str = "native"
     idle_solves: int = 50
     max_cuts: int | None = None
@@ -152,6 +157,10 @@ class TrainConfig:
             self._check("cache_size", int, lambda v: v >= 0, "a whole number ≥ 0, or 'auto'")
         for name in ("random_state", "verbose"):
             self._check(name, int, lambda v: v >= 0, "a whole number ≥ 0")
+        if not isinstance(self.asynchronous, bool):
+            raise ConfigError(f"asynchronous={self.asynchronous!r}: expected True or False")
+        if self.asynchronous and self.solver == "one-slack":
+            raise ConfigError("asynchronous is for solver='multi-plane', not 'one-slack'")
         if not isinstance(self.qp, str):
             raise ConfigError(f"qp={self.qp!r}: expected the name of a QP solver")
         if not isinstance(self.executor_options, dict):

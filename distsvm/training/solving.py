@@ -58,13 +58,17 @@ def make_solver(
     eps: float, has_cache: bool,
 ) -> tuple[Any, Any]:  # fmt: skip
     """The solver and its risk."""
+    if config.asynchronous:
+        _check_together(config, task, executor)
     if holds_planes(config, task):
         solver = MultiPlane(
             C=C, eps=eps, share=config.ask_share, memory_mb=config.plane_memory_mb,
             seed=config.random_state or 0, max_rounds=config.max_rounds,
             enumerates=task.enumerates,
         )  # fmt: skip
-        return solver, BlockRisk(executor, shards, task.dim, facts.n_examples, facts.weight)
+        return solver, BlockRisk(
+            executor, shards, task.dim, facts.n_examples, facts.weight, config.asynchronous
+        )
     n_blocks = min(config.n_blocks or 1, len(shards))
     if config.n_blocks is not None and n_blocks < config.n_blocks:
         log.warning("n_blocks=%d, but there are only %d shards", config.n_blocks, n_blocks)
@@ -80,3 +84,16 @@ def make_solver(
     )  # fmt: skip
     risk = ExampleRisk(executor, blocks, task.dim, facts.n_examples, facts.weight, has_cache)
     return one_slack, risk
+
+
+def _check_together(config: TrainConfig, task: Task, executor: Executor) -> None:
+    if not holds_planes(config, task):
+        raise ConfigError(
+            "asynchronous is for the multi-plane solver; this task's is one-slack unless "
+            "solver='multi-plane' is given"
+        )
+    if executor.name not in ("serial", "threads"):
+        raise ConfigError(
+            f"asynchronous with executor={executor.name!r}: expected 'threads' or 'serial', for "
+            "blocks see each other's changes only in one process"
+        )

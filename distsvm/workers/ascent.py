@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from distsvm import checks
-from distsvm.messages import Ascended, Ascent, Holding
-from distsvm.tasks.climber import Climber, Visits
+from distsvm.messages import Ascended, Ascent, Holding, Planes
+from distsvm.tasks.climber import Climber, Live, Visits
 from distsvm.tasks.oracle import Oracle, Separation
+from distsvm.vectors import Vector
 from distsvm.workers.stock import PlaneStock
 from distsvm.workers.whole_stock import WholeStock
 
@@ -52,13 +53,16 @@ class BlockAscent:
         self.share = np.full(oracle.n, np.inf)  # of the gap, when the oracle was last asked
         self._before = np.array(self.stock.held.alpha)
 
-    def round(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> Ascended:
+    def round(
+        self, w: np.ndarray, point: np.ndarray | None, todo: Ascent, live: Live | None = None
+    ) -> Ascended:
         """Ask, visit, and tell what has changed; how much of it holds, the next round tells.
 
         Parameters
         ----------
         w : Σ α·p of all blocks
         point : where to ask about all, if not at w
+        live : what others of this process climb on at the same time, to climb on it, too
         """
         lost = todo.number > 1 and self.number == 0
         self._settle(todo.taken)
@@ -68,6 +72,8 @@ class BlockAscent:
         self._before = np.array(self.stock.held.alpha)
         holding = self.holding() if todo.ask == "all" else None
         climber = self.oracle.climber(w, todo.sigma)
+        if live is not None:
+            climber.join(live)
         upper, exact, n_calls, n_visits, total = 0.0, True, 0, 0, Visits()
         if todo.ask == "all":
             upper, exact = self._ask_all(w if point is None else point)
@@ -85,8 +91,9 @@ class BlockAscent:
                 break
         stock = self.stock
         return Ascended(
-            u=climber.change(), linear=total.linear, gain=total.gain, holding=holding, upper=upper,
-            exact=exact, gap=float(self.share.sum()), held_gap=float(stock.held.gap.sum()),
+            u=climber.change() if live is None else self._change(), linear=total.linear,
+            gain=total.gain, holding=holding, upper=upper, exact=exact,
+            gap=float(self.share.sum()), held_gap=float(stock.held.gap.sum()),
             n_calls=n_calls, n_visits=n_visits,
             n_planes=stock.n_planes, n_support=stock.n_support, n_refused=stock.n_refused,
             n_bytes=stock.n_bytes, work=work + total.work, lost=lost,
@@ -109,12 +116,23 @@ class BlockAscent:
 
     def holding(self) -> Holding:
         """What the block had before the changes of the last round."""
+        planes, share = self.stock.support(self._earlier())
+        return Holding(self._sum(planes, share), float(share @ planes.loss), self.number)
+
+    def _change(self) -> Vector:
+        """Σ (change of α)·p of this round, made anew."""
+        return self._sum(*self.stock.support(self.stock.held.alpha - self._earlier()))
+
+    def _earlier(self) -> np.ndarray:
+        """The α before this round, of every plane that the stock has room for by now."""
         alpha = np.zeros_like(self.stock.held.alpha)
         alpha[:, : self._before.shape[1]] = self._before
-        planes, share = self.stock.support(alpha)
+        return alpha
+
+    def _sum(self, planes: Planes, share: np.ndarray) -> Vector:
         total = self.oracle.total(self.dim)
         total.add(planes, share)
-        return Holding(total.vector(), float(share @ planes.loss), self.number)
+        return total.vector()
 
     def _ask_all(self, point: np.ndarray) -> tuple[float, bool]:
         """The oracle on every example at one point: Σ c_i·H_i there, and whether it is exact."""
@@ -166,11 +184,8 @@ class BlockAscent:
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a later run needs to go on with the same bits."""
-        held, before = self.stock.held, self._before
-        alpha = np.zeros_like(held.alpha)
-        alpha[:, : before.shape[1]] = before
         return self.stock.state() | {
-            "number": np.array(self.number), "share": self.share, "before": alpha,
+            "number": np.array(self.number), "share": self.share, "before": self._earlier(),
         }  # fmt: skip
 
     def restore(self, state: dict[str, np.ndarray]) -> None:

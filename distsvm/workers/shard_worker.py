@@ -16,6 +16,7 @@ from distsvm.errors import DAMAGE, CheckpointError, DataError
 from distsvm.messages import Ascended, Ascent, Facts, Holding, Planes, Score, Summary, Sums
 from distsvm.storage import read_arrays, write_arrays
 from distsvm.tasks.base import Task
+from distsvm.tasks.climber import Live
 from distsvm.tasks.oracle import Oracle, Separation
 from distsvm.workers.ascent import BlockAscent
 from distsvm.workers.cache import PlaneCache
@@ -177,12 +178,14 @@ class ShardWorker:
         self._held = C_share, *self._held[1:]
         self.ascent.rescale(C_share, factor, taken)
 
-    def ascend(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> Ascended:
+    def ascend(
+        self, w: np.ndarray, point: np.ndarray | None, todo: Ascent, live: Live | None = None
+    ) -> Ascended:
         """One round of the dual ascent; see BlockAscent.round."""
         assert self.ascent is not None, "hold() comes first"
         if self.ascent.number not in (0, todo.number - 1):
             self._begin_ascent()  # read back from a checkpoint whose α w has left behind since
-        return self.ascent.round(w, point, todo)
+        return self.ascent.round(w, point, todo, live)
 
     def holding(self) -> Holding:
         """Σ α·p and Σ α·q before the last round's changes."""
