@@ -192,7 +192,7 @@ def drive(answer, paths: list[str], n_rounds: int) -> None:
         MulticlassTask(), paths, C=100.0, eps=0.0, max_rounds=n_rounds, executor="processes",
         n_workers=2,
     )  # fmt: skip
-    answer.send((before, peaks.stop()[me.pid], result.history[0].n_oracle_calls))
+    answer.send((before, peaks.stop()[me.pid], result.n_examples))
 
 
 def driver(paths: list[str], n_rounds: int) -> tuple[int, int, int]:

@@ -65,7 +65,7 @@ def drive(answer: Any, paths: list[str], options: dict[str, Any]) -> None:
     seconds = result.seconds
     rounds_s = (seconds["total"] - seconds["load"]) / result.n_rounds
     w = hashlib.blake2b(result.model.w.tobytes(), digest_size=8).hexdigest()
-    answer.send((result.history[0].n_oracle_calls, seconds["load"], rounds_s, w))
+    answer.send((result.n_examples, seconds["load"], rounds_s, w))
 
 
 def used(paths: list[str], **options: Any) -> Use:

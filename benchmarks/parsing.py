@@ -101,7 +101,7 @@ class Tally:
             return (*scores, *("",) * 7)
         counts = Counter(self.choices)
         calls = [run.n_oracle_calls for run in runs]
-        passes = [run.n_oracle_calls / run.history[0].n_oracle_calls for run in runs]
+        passes = [run.n_oracle_calls / run.n_examples for run in runs]
         total = sum(run.seconds["total"] - run.seconds["load"] for run in runs)
         in_oracle = sum(run.seconds["oracle"] for run in runs)
         return (

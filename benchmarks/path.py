@@ -91,7 +91,7 @@ def main() -> None:
             i: distsvm.train(task, data, C=found.points[i].C, max_seconds=2 * limit_s, **config)
             for i in hard
         }
-    n = n_examples(alone[hard[0]])
+    n = alone[hard[0]].n_examples
     print(f"\n{n} sentences, {args.solver}, gap/C ≤ {args.eps}: passes over the data, seconds")
     table(
         ["C", "path", "s", "alone", "s", "gap/C", "dev loss", "dev exact"],
@@ -119,11 +119,6 @@ def hardest(points: Sequence[PathPoint], n: int) -> list[int]:
     """The n values that took the most calls, and the one two beyond them, or the last."""
     order = np.argsort([-point.n_oracle_calls for point in points], kind="stable").tolist()
     return sorted({*order[:n], min(max(order[:n]) + 2, len(points) - 1)})
-
-
-def n_examples(result: TrainResult) -> int:
-    """How many calls its first round made, which asks about all."""
-    return result.history[0].n_oracle_calls
 
 
 def row(i: int, found: distsvm.PathResult, one: TrainResult | None, n: int) -> list[str]:

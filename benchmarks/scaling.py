@@ -52,7 +52,7 @@ class Point:
 
     @property
     def passes(self) -> float:
-        return self.result.n_oracle_calls / self.result.history[0].n_oracle_calls
+        return self.result.n_oracle_calls / self.result.n_examples
 
 
 def sweep(places: Sequence[float], run: Callable[[Any], TrainResult], repeats: int) -> list[Point]:

@@ -70,7 +70,7 @@ def driver_table(path: str, n_rounds: int) -> None:
         seconds, dim = result.seconds, result.model.task.dim
         total = seconds["total"] - seconds["load"]
         share = seconds["cuts"] / total
-        n_passes = result.n_oracle_calls / result.history[0].n_oracle_calls
+        n_passes = result.n_oracle_calls / result.n_examples
         rows.append(
             (name, result.n_rounds, f"{n_passes:.0f}",
              result.n_cuts, cut_mb(result),

@@ -45,6 +45,7 @@ class TrainResult:
         What each worker did.
     best_validation : dict or None
         Round, loss and accuracy of the lowest validation loss.
+    n_examples : int
     n_dropped : int
         Examples that were left out because the task cannot be trained on them (see Task.unfit);
         everything else is about those that were not.
@@ -71,6 +72,7 @@ class TrainResult:
     C: float
     eps: float
     activity: list[Activity]
+    n_examples: int
     best_validation: dict[str, Any] | None = None
     n_dropped: int = 0
     n_planes: int = 0

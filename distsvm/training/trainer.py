@@ -402,7 +402,8 @@ class Trainer:
             bound_on_rounds=self._bound(), seconds=self._seconds(), memory=self._memory(),
             history=self.history,
             C=self.C, eps=self.eps, activity=self.executor.activity(),
-            best_validation=self.watch.best, n_dropped=self.facts.n_dropped,
+            n_examples=self.facts.n_examples, n_dropped=self.facts.n_dropped,
+            best_validation=self.watch.best,
             n_planes=last.n_planes, n_support_planes=last.n_support_planes,
             n_refused_planes=last.n_refused_planes, notes=self.notes,
         )  # fmt: skip

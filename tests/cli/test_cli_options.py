@@ -35,6 +35,7 @@ EXAMPLES = {
     "--refresh-fraction": ("0.25", 0.25),
     "--ask-share": ("0.5", 0.5),
     "--plane-memory": ("512", 512.0),
+    "--asynchronous": (None, True),
     "--stabilise": ("1", 1.0),
     "--blocks": ("4", 4),
     "--qp": ("line-search", "line-search"),
@@ -53,6 +54,12 @@ EXAMPLES = {
 }
 
 
+def words_of(option):
+    """The option as it is typed."""
+    text = EXAMPLES[option.flag][0]
+    return [option.flag] if text is None else [option.flag, text]
+
+
 def parsed(*words):
     return build_parser("train").parse_args(
         ["train", "--task", "multiclass", "--data", "a.svm", "--model", "m", *words]
@@ -67,8 +74,8 @@ def test_every_field_of_the_configuration_has_an_option():
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.flag)
 def test_an_option_sets_its_field(option):
-    text, expected = EXAMPLES[option.flag]
-    config = given_config(parsed(option.flag, text))
+    expected = EXAMPLES[option.flag][1]
+    config = given_config(parsed(*words_of(option)))
     config.pop("executor_options", None)
     assert config == {option.field: expected}
     assert getattr(TrainConfig.from_dict(config), option.field) == expected
@@ -79,7 +86,7 @@ def test_the_help_names_the_default_of_the_library(option):
     default = getattr(TrainConfig(), option.field)
     if isinstance(default, str):
         assert f"{default} (default)" in option.help or f"Default: {default}" in option.help
-    elif default is not None:
+    elif default not in (None, False):
         assert re.search(rf"Default: {default:g}(\D|$)", option.help)
 
 
@@ -137,7 +144,7 @@ def test_none_lifts_a_limit():
 def test_resume_takes_what_may_change_and_nothing_else():
     parser = build_parser("resume")
     for option in OPTIONS:
-        words = ["resume", "r", option.flag, EXAMPLES[option.flag][0]]
+        words = ["resume", "r", *words_of(option)]
         if option.field in CHANGEABLE:
             assert given_config(parser.parse_args(words), CHANGEABLE)
         else:
