@@ -32,6 +32,7 @@ from distsvm.data.readers.conllu import ConlluData
 from distsvm.solvers.base import Round
 from distsvm.tasks.parse import ParseTask
 from distsvm.tasks.sequence import SequenceTask
+from distsvm.training.callbacks import RunStart
 from distsvm.training.solving import N_BLOCKS
 
 ONE_SLACK: dict[str, Any] = {"solver": "one-slack"}
@@ -131,8 +132,10 @@ class Run:
 class PassLimit(Callback):
     """Ends a run after MAX_PASSES passes."""
 
+    def on_start(self, start: RunStart) -> None:
+        self.n = start.n_examples
+
     def on_round(self, record: Round) -> bool:
-        self.n = record.n_oracle_calls if record.number == 1 else self.n
         return record.n_oracle_calls >= MAX_PASSES * self.n
 
 

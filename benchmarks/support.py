@@ -168,8 +168,13 @@ def rounds_s(result: TrainResult) -> float:
 
 
 def n_examples(result: TrainResult) -> int:
-    """How many calls its first round made, which asks about all."""
-    return result.history[0].n_oracle_calls
+    """How many calls its first fresh round made, which asks about all."""
+    earlier = 0
+    for record in result.history:
+        if record.kind == "fresh":
+            return record.n_oracle_calls - earlier
+        earlier = record.n_oracle_calls
+    raise ValueError("no round has asked about all examples")
 
 
 def n_passes(result: TrainResult) -> float:
