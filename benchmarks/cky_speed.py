@@ -27,7 +27,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from support import machine, peer, penn, table
+from support import machine, peer, penn, table, verdict
 
 from distsvm.data.trees import TOP, Tree
 from distsvm.kernels.cky_work import count_relaxations
@@ -168,7 +168,7 @@ def peer_table(trees: list[Tree], test: list[Tree], most: int) -> None:
     )  # fmt: skip
     print(
         f"Same best score: {n_equal} of {n_all}; at least {min(ratios):,.0f} times as fast, wanted "
-        f"{WANTED}: {'yes' if min(ratios) >= WANTED and n_equal == n_all else 'NO'}"
+        f"{WANTED}: {verdict(min(ratios) >= WANTED and n_equal == n_all)}"
     )
 
 

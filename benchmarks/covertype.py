@@ -14,13 +14,12 @@ its weights, so that its answers check ours: no primal value of anybody can be b
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import time
 import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from support import covertype, machine, table
+from support import covertype, machine, objective, spawned, table
 
 from distsvm import MulticlassTask, TrainResult, train
 
@@ -90,17 +89,6 @@ def compile_all(args: argparse.Namespace) -> None:
 # --- LIBLINEAR -------------------------------------------------------------------------------
 
 
-def objective(W: np.ndarray, X: np.ndarray, y: np.ndarray, C: float) -> float:
-    """½‖w‖² + C·R(w) for weights of shape (k, d), by NumPy alone."""
-    code = np.searchsorted(np.unique(y), y)
-    each = np.arange(y.size)
-    scores = X @ W.T
-    truth = scores[each, code]
-    scores += LOSS
-    scores[each, code] = truth
-    return float(0.5 * np.sum(W * W) + C * np.mean(scores.max(axis=1) - truth))
-
-
 def liblinear(answer, C: float, n: int, tol: float) -> None:
     """In a process of its own: fit, and send back (seconds, objective, test accuracy)."""
     from sklearn.svm import LinearSVC
@@ -115,16 +103,12 @@ def liblinear(answer, C: float, n: int, tol: float) -> None:
         warnings.simplefilter("ignore")  # of iterations, which this solver does not limit
         model.fit(X, y)
     seconds = time.perf_counter() - started
-    value = objective(LOSS * model.coef_, X, y, C)
+    value = objective(LOSS * model.coef_, X, y, C / n, LOSS)
     answer.send((seconds, value, model.score(X_test, y_test)))
 
 
 def run_peer(C: float, n: int, tol: float, limit: float) -> Peer:
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=liblinear, args=(theirs, C, n, tol), daemon=True)
-    process.start()
-    theirs.close()
+    ours, process = spawned(liblinear, C, n, tol, daemon=True)
     ours.recv()
     try:
         if not ours.poll(limit):

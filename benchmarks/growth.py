@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scaling import BLUE, GREY, ORANGE, exponent, plain_numbers, style
+from scaling import BLUE, GREY, ORANGE, exponent, plain_numbers, saved, style
 from solvers import METHODS
-from support import OUT, machine, table, ud_ewt
+from support import OUT, limited, machine, rounds_s, table, ud_ewt
 from tagging import TEMPLATES
 
 from distsvm import TrainResult, train
@@ -54,16 +54,13 @@ class Point:
 
     @classmethod
     def of(cls, result: TrainResult, n: int) -> Point:
-        seconds = result.seconds["total"] - result.seconds["load"]
         reached = result.stop_reason == "eps"
-        return cls(n, result.n_oracle_calls, seconds, result.gap / result.C, reached)
+        return cls(n, result.n_oracle_calls, rounds_s(result), result.gap / result.C, reached)
 
     def row(self, name: str) -> list[str]:
-        limit = "" if self.reached else "> limit "
-        return [
-            name, f"{self.n:,}", f"{limit}{self.n_calls:,}", f"{limit}{self.n_calls / self.n:.1f}",
-            f"{limit}{self.seconds:.1f}", f"{self.gap:.3g}",
-        ]  # fmt: skip
+        took = (f"{self.n_calls:,}", f"{self.n_calls / self.n:.1f}", f"{self.seconds:.1f}")
+        told = [limited(amount, self.reached) for amount in took]
+        return [name, f"{self.n:,}", *told, f"{self.gap:.3g}"]
 
 
 def sweep(folder: str, config: dict[str, Any], sizes: Sequence[int], limit_s: float) -> list[Point]:
@@ -113,16 +110,8 @@ def draw(sweeps: dict[str, list[Point]], path: Path) -> None:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:,.0f}"))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.legend(loc="lower right")
-    figure.suptitle(
-        f"Tagging: the cost of gap/C ≤ {EPS} against n", fontsize=12.5, fontweight="bold", x=0.01,
-        ha="left",
-    )  # fmt: skip
     note = "UD English EWT, XPOS; C/n constant; two cores. Open marks: ended at the time limit."
-    figure.text(0.01, 0.012, note, fontsize=8, color=GREY)
-    figure.tight_layout(rect=(0, 0.03, 1, 1.0))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
-    plt.close(figure)
+    saved(figure, path, f"Tagging: the cost of gap/C ≤ {EPS} against n", note)
 
 
 def main() -> None:

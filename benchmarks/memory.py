@@ -16,7 +16,6 @@ Peaks are sampled every 20 ms, and once more at the end.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
 import tempfile
 import threading
@@ -27,7 +26,7 @@ from typing import Any
 
 import numpy as np
 import psutil
-from support import machine, table
+from support import MB, machine, spawned, table, verdict
 
 from distsvm import MulticlassTask, Task, train
 from distsvm.data import open_data
@@ -39,7 +38,6 @@ from distsvm.workers.shard_worker import ShardWorker
 INTERVAL_S = 0.02
 WANTED = 1.5
 VECTORS = 4  # "a few": w, the sums of a shard and of the worker, and one on its way
-MB = 2.0**20
 N_CLASSES = 5
 SMALL_ROWS = 500
 
@@ -150,7 +148,7 @@ def worker_table(
                 (name, size, f"{idle.held / MB:.0f}", f"{full.held / MB:.0f}",
                  f"{full.peak / MB:.0f}", f"{full.data / MB:.1f}", f"{full.cache / MB:.1f}",
                  f"{8 * full.dim / MB:.2f}", f"{ratio:.2f}", f"{at_peak:.2f}",
-                 "yes" if ratio <= WANTED else "NO")
+                 verdict(ratio <= WANTED))
             )  # fmt: skip
     print(
         "A worker's memory in MB; ratio = (USS − idle − cache − "
@@ -196,11 +194,7 @@ def drive(answer, paths: list[str], n_rounds: int) -> None:
 
 
 def driver(paths: list[str], n_rounds: int) -> tuple[int, int, int]:
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=drive, args=(theirs, paths, n_rounds))
-    process.start()
-    theirs.close()
+    ours, process = spawned(drive, paths, n_rounds)
     found = ours.recv()
     process.join()
     return found
@@ -232,8 +226,8 @@ def driver_table(folder: str, quick: bool) -> None:
         )
     print(f"The driver's USS in MB, training from files, {n_rounds} rounds, two worker processes")
     table(("files", "n", "file MB", "as float64 MB", "at start", "peak"), rows)
-    for verdict in verdicts:
-        print(verdict)
+    for told in verdicts:
+        print(told)
 
 
 def main() -> None:

@@ -18,7 +18,6 @@ are the ones to look at.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
 import time
 import warnings
@@ -27,7 +26,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from support import covertype, machine, mnist, newsgroups, table
+from support import covertype, machine, mnist, newsgroups, objective, spawned, table
 
 from distsvm import Callback, MulticlassTask, train
 
@@ -94,16 +93,6 @@ class Watch(Callback):
             ))  # fmt: skip
 
 
-def objective(W: np.ndarray, X: Any, y: np.ndarray, C: float) -> float:
-    """½‖w‖² + C·Σ H_i for weights of shape (k, d), by NumPy alone; C is LIBLINEAR's."""
-    code, each = np.searchsorted(np.unique(y), y), np.arange(y.size)
-    scores = np.asarray(X @ W.T)
-    truth = scores[each, code]
-    scores += 1.0
-    scores[each, code] = truth
-    return float(0.5 * np.sum(W * W) + C * np.sum(scores.max(axis=1) - truth))
-
-
 # --- each in a process of its own --------------------------------------------------------------
 
 
@@ -160,19 +149,9 @@ def use_cores(n: int) -> None:
 # --- asked by the one that prints -----------------------------------------------------------
 
 
-def ask(target: Callable[..., None], problem: Problem, limit: float, *more: Any) -> Any:
-    """A pipe to a process that has begun, and the process."""
-    context = multiprocessing.get_context("spawn")
-    mine, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=target, args=(theirs, problem, limit, *more), daemon=True)
-    process.start()
-    theirs.close()
-    return mine, process
-
-
 def run_peer(problem: Problem, limit: float) -> dict[float, Moment]:
     """A moment for each tolerance that was done within the limit."""
-    pipe, process = ask(liblinear, problem, limit)
+    pipe, process = spawned(liblinear, problem, limit, daemon=True)
     found = {}
     try:
         for tol in TOLS:
@@ -187,7 +166,7 @@ def run_peer(problem: Problem, limit: float) -> dict[float, Moment]:
 
 
 def run_ours(problem: Problem, limit: float, n_threads: int, solver: str) -> Run:
-    pipe, process = ask(ours, problem, limit, n_threads, solver)
+    pipe, process = spawned(ours, problem, limit, n_threads, solver, daemon=True)
     try:
         return pipe.recv()
     finally:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import multiprocessing
 import os
 import tempfile
 from dataclasses import dataclass
@@ -21,8 +20,8 @@ from typing import Any
 
 import numpy as np
 import psutil
-from memory import MB, Peaks
-from support import machine, table
+from memory import Peaks
+from support import MB, machine, rounds_s, spawned, table
 
 from distsvm import MulticlassTask, train
 from distsvm.data.writers import write_parquet
@@ -62,19 +61,14 @@ def drive(answer: Any, paths: list[str], options: dict[str, Any]) -> None:
         MulticlassTask(), paths, C=100.0, eps=0.0, executor="processes", n_workers=N_WORKERS,
         **options,
     )  # fmt: skip
-    seconds = result.seconds
-    rounds_s = (seconds["total"] - seconds["load"]) / result.n_rounds
+    load_s, round_s = result.seconds["load"], rounds_s(result) / result.n_rounds
     w = hashlib.blake2b(result.model.w.tobytes(), digest_size=8).hexdigest()
-    answer.send((result.n_examples, seconds["load"], rounds_s, w))
+    answer.send((result.n_examples, load_s, round_s, w))
 
 
 def used(paths: list[str], **options: Any) -> Use:
     """Train in a process of its own, watched from here."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=drive, args=(theirs, paths, options))
-    process.start()
-    theirs.close()
+    ours, process = spawned(drive, paths, options)
     driver = psutil.Process(process.pid)
     peaks = Peaks(lambda: [driver, *driver.children(recursive=True)])
     peaks.start()

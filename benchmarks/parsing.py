@@ -23,7 +23,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable
 
-from support import machine, penn, table
+from support import machine, n_passes, penn, rounds_s, table, verdict
 
 from distsvm import TrainResult, train
 from distsvm.data.tree_scores import TreeScore, score_trees
@@ -101,8 +101,8 @@ class Tally:
             return (*scores, *("",) * 7)
         counts = Counter(self.choices)
         calls = [run.n_oracle_calls for run in runs]
-        passes = [run.n_oracle_calls / run.n_examples for run in runs]
-        total = sum(run.seconds["total"] - run.seconds["load"] for run in runs)
+        passes = [n_passes(run) for run in runs]
+        total = sum(rounds_s(run) for run in runs)
         in_oracle = sum(run.seconds["oracle"] for run in runs)
         return (
             *scores, " ".join(f"{C:g}×{n}" for C, n in sorted(counts.items())),
@@ -144,8 +144,8 @@ def compare(
         [tally.row(name) for name, tally in tallies.items()],
     )  # fmt: skip
     difference = 100 * (tallies["f1"].score.f1 - tallies["PCFG"].score.f1)
-    verdict = "yes" if difference > 0 else "NO"
-    print(f"F1 less the PCFG's: {difference:+.2f} points, wanted above 0: {verdict}\n", flush=True)
+    kept = verdict(difference > 0)
+    print(f"F1 less the PCFG's: {difference:+.2f} points, wanted above 0: {kept}\n", flush=True)
     return tallies
 
 

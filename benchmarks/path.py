@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from support import machine, table, ud_ewt
+from support import limited, machine, rounds_s, table, ud_ewt, verdict
 from tagging import TEMPLATES
 
 import distsvm
@@ -53,8 +53,7 @@ def at_limit(found: PathPoint | TrainResult) -> bool:
 
 
 def passes(found: PathPoint | TrainResult, n: int) -> str:
-    limit = "> limit " if at_limit(found) else ""
-    return f"{limit}{found.n_oracle_calls / n:.1f}"
+    return limited(f"{found.n_oracle_calls / n:.1f}", not at_limit(found))
 
 
 def tags(folder: str) -> np.ndarray:
@@ -97,15 +96,15 @@ def main() -> None:
         ["C", "path", "s", "alone", "s", "gap/C", "dev loss", "dev exact"],
         [row(i, found, alone.get(i), n) for i in range(len(found.points))],
     )
-    verdict(found, alone, n)
+    tell_ratio(found, alone, n)
 
 
-def verdict(found: distsvm.PathResult, alone: dict[int, TrainResult], n: int) -> None:
+def tell_ratio(found: distsvm.PathResult, alone: dict[int, TrainResult], n: int) -> None:
     """Print the ratio of the path to the hardest single value."""
     hard = max(alone.values(), key=lambda one: one.n_oracle_calls)
     ratio = found.n_oracle_calls / hard.n_oracle_calls
     ended = [f"{point.C:.3g}" for point in found.points if at_limit(point)]
-    answer = "yes" if ratio <= WANTED else "cannot be said" if at_limit(hard) else "NO"
+    answer = verdict(ratio <= WANTED, known=not at_limit(hard))
     if ended:
         answer = f"cannot be said, for on the path C = {', '.join(ended)} ended at the limit"
     print(
@@ -123,7 +122,7 @@ def hardest(points: Sequence[PathPoint], n: int) -> list[int]:
 
 def row(i: int, found: distsvm.PathResult, one: TrainResult | None, n: int) -> list[str]:
     point = found.points[i]
-    seconds = "" if one is None else f"{one.seconds['total'] - one.seconds['load']:.1f}"
+    seconds = "" if one is None else f"{rounds_s(one):.1f}"
     mark = " ←" if i == found.best else ""
     return [
         f"{point.C:.3g}", passes(point, n), f"{point.seconds:.1f}",

@@ -22,7 +22,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from support import HERE, OUT, covertype, machine, table
+from support import HERE, OUT, covertype, machine, n_passes, rounds_s, table
 
 from distsvm import MulticlassTask, TrainResult, train
 
@@ -52,7 +52,7 @@ class Point:
 
     @property
     def passes(self) -> float:
-        return self.result.n_oracle_calls / self.result.n_examples
+        return n_passes(self.result)
 
 
 def sweep(places: Sequence[float], run: Callable[[Any], TrainResult], repeats: int) -> list[Point]:
@@ -60,8 +60,7 @@ def sweep(places: Sequence[float], run: Callable[[Any], TrainResult], repeats: i
     turns = [[run(at) for at in places] for _ in range(repeats)]
     points = []
     for at, results in zip(places, zip(*turns, strict=True), strict=True):
-        seconds = [r.seconds["total"] - r.seconds["load"] for r in results]
-        points.append(Point(at, results[0], statistics.median(seconds)))
+        points.append(Point(at, results[0], statistics.median(map(rounds_s, results))))
     return points
 
 
@@ -143,6 +142,12 @@ def print_points(name: str, points: list[Point], as_text: Callable[[float], str]
     )  # fmt: skip
 
 
+def print_exponents(name: str, points: list[Point], theory: str) -> None:
+    at = [p.at for p in points]
+    time, rounds = (exponent(at, [of(p) for p in points]) for of in (seconds_of, rounds_of))
+    print(f"exponent of time in {name}: {time:.2f}; of rounds: {rounds:.2f} (theory: {theory})\n")
+
+
 # --- figures ---------------------------------------------------------------------------------
 
 
@@ -170,12 +175,12 @@ def reference(axes: Axes, points: list[Point], value: Callable, power: float, la
     axes.plot(at, value(end) * (at / end.at) ** power, color=GREY, ls="--", lw=1.2, label=label)
 
 
-def saved(figure, name: str, title: str, note: str) -> Path:
+def saved(figure, path: Path, title: str, note: str) -> Path:
+    """The path of the figure, written there with its title above and a note below."""
     figure.suptitle(title, fontsize=12.5, fontweight="bold", x=0.01, y=0.985, ha="left")
     figure.text(0.01, 0.012, note, fontsize=8, color=GREY)
     figure.tight_layout(rect=(0, 0.03, 1, 1.0))
-    OUT.mkdir(exist_ok=True)
-    path = OUT / f"{name}.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path)
     plt.close(figure)
     return path
@@ -210,7 +215,7 @@ def draw_pair(
         plain_numbers(axes.xaxis)
         plain_numbers(axes.yaxis)
         axes.legend(loc="best")
-    return saved(figure, name, title, note)
+    return saved(figure, OUT / f"{name}.png", title, note)
 
 
 def draw_cuts(points: list[Point], note: str) -> Path:
@@ -221,7 +226,7 @@ def draw_cuts(points: list[Point], note: str) -> Path:
     axes.set(xscale="log", xlabel="training examples n", ylabel="cuts", ylim=(0, 1.35 * top))
     plain_numbers(axes.xaxis)
     axes.legend(loc="upper right", ncols=2)
-    return saved(figure, "cuts_vs_n", "Cuts against n", note)
+    return saved(figure, OUT / "cuts_vs_n.png", "Cuts against n", note)
 
 
 def draw_caches(sweeps: dict[float, dict[str, list[Point]]], note: str) -> Path:
@@ -247,7 +252,8 @@ def draw_caches(sweeps: dict[float, dict[str, list[Point]]], note: str) -> Path:
         at_least_a_decade(each)
         plain_numbers(each.yaxis)
     axes[0, 0].legend(loc="upper right")
-    return saved(figure, "oracle_calls_vs_cache", "Oracle calls against the cache's size", note)
+    title = "Oracle calls against the cache's size"
+    return saved(figure, OUT / "oracle_calls_vs_cache.png", title, note)
 
 
 def at_least_a_decade(axes: Axes) -> None:
@@ -305,11 +311,7 @@ def main() -> None:
     points = sweeps.precisions()
     print(f"Against ε ({sweeps.rows} rows, C = {args.C:g})")
     print_points("ε", points, lambda eps: f"{eps:g}")
-    at = [p.at for p in points]
-    print(
-        f"exponent of time in ε: {exponent(at, [p.seconds for p in points]):.2f}; of rounds: "
-        f"{exponent(at, [rounds_of(p) for p in points]):.2f} (theory: at least −1)\n"
-    )
+    print_exponents("ε", points, "at least −1")
     files.append(
         draw_pair("time_and_rounds_vs_eps", points, "Against the precision ε",
                   f"{note}n = {sweeps.rows:,}, C = {args.C:,.0f}",
@@ -319,11 +321,7 @@ def main() -> None:
     points = sweeps.constants()
     print(f"Against C ({sweeps.rows} rows, ε = {args.eps:g})")
     print_points("C", points, lambda C: f"{C:.0e}")
-    at = [p.at for p in points]
-    print(
-        f"exponent of time in C: {exponent(at, [p.seconds for p in points]):.2f}; of rounds: "
-        f"{exponent(at, [rounds_of(p) for p in points]):.2f} (theory: at most 1)\n"
-    )
+    print_exponents("C", points, "at most 1")
     files.append(
         draw_pair("time_and_rounds_vs_C", points, "Against C",
                   f"{note}n = {sweeps.rows:,}, ε = {args.eps:g}", "C", (1, 1),

@@ -18,12 +18,12 @@ from pathlib import Path
 
 import psutil
 from chaos import CONFIG, workers
-from support import machine, table
+from memory import uss
+from support import MB, machine, table
 
 from distsvm import Callback, MulticlassTask, train
 from distsvm.data.synthetic import make_multiclass
 
-MEGABYTE = 2**20
 N_PARTS = 10
 
 
@@ -44,12 +44,12 @@ class Watch(Callback):
 
     def on_end(self, result) -> None:
         own = psutil.Process()
-        held = [psutil.Process(pid).memory_full_info().uss for pid in workers()]
+        held = [uss(psutil.Process(pid)) for pid in workers()]
         self.samples.append(
             Sample(
                 at_s=time.perf_counter() - self.started,
-                driver_mb=own.memory_full_info().uss / MEGABYTE,
-                workers_mb=sum(held) / MEGABYTE,
+                driver_mb=uss(own) / MB,
+                workers_mb=sum(held) / MB,
                 n_files=own.num_fds(),
                 n_blocks=len(list(Path("/dev/shm").glob("psm_*"))),
             )

@@ -24,7 +24,7 @@ from functools import partial
 from typing import Any
 
 from frank_wolfe import Certified, FrankWolfe
-from support import machine, penn, table, ud_ewt
+from support import limited, machine, penn, table, ud_ewt, verdict
 from tagging import TEMPLATES
 
 from distsvm import Callback, Task, train
@@ -107,7 +107,7 @@ class Effort:
     reached: bool = True
 
     def __str__(self) -> str:
-        return f"{'' if self.reached else '> limit '}{self.amount:.1f}"
+        return limited(f"{self.amount:.1f}", self.reached)
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ def compare(runs: dict[str, Run], what: str, above: str, below: str, wanted: str
         yes, no = least >= float(number), most < float(number)
         if sign == "≤":
             yes, no = most <= float(number), least > float(number)
-        line += f" (wanted {wanted}: {'yes' if yes else 'NO' if no else 'cannot be said'})"
+        line += f" (wanted {wanted}: {verdict(yes, known=no)})"
     print(line)
 
 

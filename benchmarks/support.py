@@ -1,26 +1,33 @@
-"""What the benchmarks share: finding data, fair timing, and tables."""
+"""What the benchmarks share: finding data, fair timing, processes of their own, and tables."""
 
 from __future__ import annotations
 
 import gzip
 import importlib
 import json
+import multiprocessing
 import os
 import statistics
 import sys
 import time
 import zipfile
 from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from distsvm.data.readers.treebank import TreebankData
 from distsvm.executors.base import usable_cores
 
+if TYPE_CHECKING:
+    from distsvm import TrainResult
+
 HERE = Path(__file__).parent
 OUT = HERE / "out"
+MB = 2.0**20
 
 
 def data_folder() -> Path:
@@ -109,6 +116,16 @@ def penn(folder: str, max_length: int, seed: int = 0) -> tuple[Any, Any]:
     return [trees[i] for i in order[:cut]], [trees[i] for i in order[cut:]]
 
 
+def objective(W: np.ndarray, X: Any, y: np.ndarray, C: float, loss: float = 1.0) -> float:
+    """½‖w‖² + C·Σ H_i for weights of shape (k, d) and loss·[y ≠ ŷ], by NumPy alone."""
+    code, each = np.searchsorted(np.unique(y), y), np.arange(y.size)
+    scores = np.asarray(X @ W.T)
+    truth = scores[each, code]
+    scores += loss
+    scores[each, code] = truth
+    return float(0.5 * np.sum(W * W) + C * np.sum(scores.max(axis=1) - truth))
+
+
 def machine() -> str:
     """What a reader of the figures should know of the machine: its cores, and who else is there."""
     load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
@@ -131,6 +148,38 @@ def interleaved(functions: dict[str, Callable[[], object]], repeats: int) -> dic
 def median_ratio(above: Sequence[float], below: Sequence[float]) -> float:
     """The median over pairs of above/below."""
     return statistics.median(a / b for a, b in zip(above, below, strict=True))
+
+
+def spawned(
+    target: Callable[..., None], *args: Any, daemon: bool = False
+) -> tuple[Connection, SpawnProcess]:
+    """A pipe to a fresh process that runs target(its end of the pipe, *args), and the process."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=target, args=(theirs, *args), daemon=daemon)
+    process.start()
+    theirs.close()
+    return ours, process
+
+
+def rounds_s(result: TrainResult) -> float:
+    """The seconds of a run without loading."""
+    return result.seconds["total"] - result.seconds["load"]
+
+
+def n_passes(result: TrainResult) -> float:
+    """Oracle calls an example."""
+    return result.n_oracle_calls / result.n_examples
+
+
+def limited(amount: str, reached: bool) -> str:
+    """What something took; or what it had taken when it was stopped at its limit."""
+    return amount if reached else f"> limit {amount}"
+
+
+def verdict(kept: bool, known: bool = True) -> str:
+    """Whether a wanted figure was kept, where that can be known."""
+    return "yes" if kept else "NO" if known else "cannot be said"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from support import machine, peer, table, ud_ewt
+from support import limited, machine, peer, table, ud_ewt, verdict
 
 from distsvm import train
 from distsvm.data.readers.conllu import ConlluData
@@ -55,7 +55,7 @@ class Trained:
 
     @property
     def time(self) -> str:
-        return f"{'> limit ' if self.model is None else ''}{self.seconds:.0f}"
+        return limited(f"{self.seconds:.0f}", self.model is not None)
 
 
 class Sentences:
@@ -151,7 +151,7 @@ def verdicts(best: dict[str, Trained], test: dict[str, float]) -> None:
         difference = 100 * (test["distsvm"] - test["crfsuite"])
         print(
             f"Test accuracy less that of crfsuite's best choice: {difference:+.2f} points, wanted "
-            f"at least {WANTED}: {'yes' if difference >= WANTED else 'NO'}"
+            f"at least {WANTED}: {verdict(difference >= WANTED)}"
         )
     if DEFAULTS not in best:
         return
@@ -159,13 +159,13 @@ def verdicts(best: dict[str, Trained], test: dict[str, float]) -> None:
     ratio, bound = its.seconds / ours.seconds, "> " if its.model is None else ""
     print(
         f"Time of crfsuite with its defaults / ours: {bound}{ratio:.1f}, wanted more than 1: "
-        f"{'yes' if ratio > 1 else 'cannot be said' if bound else 'NO'}"
+        f"{verdict(ratio > 1, known=not bound)}"
     )
     if its.model is not None:
         difference = 100 * (test["distsvm"] - test[DEFAULTS])
         print(
             f"Test accuracy less that of its defaults: {difference:+.2f} points, wanted at least "
-            f"0: {'yes' if difference >= 0 else 'NO'}"
+            f"0: {verdict(difference >= 0)}"
         )
 
 

@@ -17,8 +17,8 @@ import argparse
 import tempfile
 from typing import Any
 
-from memory import MB, VECTORS, work, workers
-from support import machine, table, ud_ewt
+from memory import VECTORS, work, workers
+from support import MB, machine, n_passes, rounds_s, table, ud_ewt, verdict
 from tagging import TEMPLATES
 
 from distsvm import TrainResult, train
@@ -49,7 +49,7 @@ def worker_table(path: str, little: str, cache_sizes: tuple[int, ...]) -> None:
             (size, f"{full.dim:,}", f"{vector / MB:.0f}", f"{full.data / MB:.1f}",
              f"{full.cache / MB:.1f}", f"{idle.held / MB:.0f}", f"{full.held / MB:.0f}",
              f"{full.peak / MB:.0f}", f"{held:.1f}", f"{peak:.1f}",
-             "yes" if peak <= VECTORS else "NO")
+             verdict(peak <= VECTORS))
         )  # fmt: skip
     print("A worker's memory in MB; beside = (USS − idle − data − planes) / vector")
     table(
@@ -68,16 +68,15 @@ def driver_table(path: str, n_rounds: int) -> None:
             max_rounds=n_rounds, executor="threads", n_workers=2, **options,
         )  # fmt: skip
         seconds, dim = result.seconds, result.model.task.dim
-        total = seconds["total"] - seconds["load"]
+        total = rounds_s(result)
         share = seconds["cuts"] / total
-        n_passes = result.n_oracle_calls / result.n_examples
         rows.append(
-            (name, result.n_rounds, f"{n_passes:.0f}",
+            (name, result.n_rounds, f"{n_passes(result):.0f}",
              result.n_cuts, cut_mb(result),
              f"{8 * dim / MB:.0f}", f"{total:.0f}",
              *(f"{100 * seconds[phase] / total:.1f}%" for phase in ("oracle", "cache", "qp")),
              f"{100 * share:.1f}%",
-             "yes" if share < WANTED_SHARE else "NO")
+             verdict(share < WANTED_SHARE))
         )  # fmt: skip
     print("The driver, two threads; shares of the run without loading")
     table(

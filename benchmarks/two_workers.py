@@ -24,7 +24,7 @@ from functools import partial, reduce
 from operator import add
 
 import numpy as np
-from support import interleaved, machine, mnist, penn, table
+from support import interleaved, machine, mnist, penn, table, verdict
 
 from distsvm import MulticlassTask, Task
 from distsvm.blas import one_thread
@@ -177,10 +177,9 @@ def main() -> None:
             ceilings.append(ceiling)
             quartiles = statistics.quantiles(ratios, n=4)
             medians = [f"{1e3 * statistics.median(times[name]):.1f}" for name in times]
-            enough = "yes" if ratio >= problem.wanted else "NO"
             rows.append(
                 (kind, *medians, f"{ceiling:.2f}", f"{speed_up:.2f}", f"{ratio:.3f}",
-                 f"{quartiles[0]:.2f}–{quartiles[2]:.2f}", enough)
+                 f"{quartiles[0]:.2f}–{quartiles[2]:.2f}", verdict(ratio >= problem.wanted))
             )  # fmt: skip
     print(
         f"{problem.text}, dimension {task.dim}, {len(specs)} shards, medians of {repeats} turns; "

@@ -193,7 +193,7 @@ def _join(tables, weights, chart, items, best, touched, i, j, matched):
     How it came is not kept, which makes the loop that takes nearly all the time smaller: the few
     steps of the best tree are found again (see find_step).
     """
-    right, result, weight = tables.step_right, tables.step_result, weights.step
+    steps = (tables.step_right, tables.step_result, weights.step)
     row_starts, pair_starts = tables.row_starts, tables.pair_starts
     n_symbols = tables.n_tags + tables.n_phrases
     n_touched = 0
@@ -214,36 +214,31 @@ def _join(tables, weights, chart, items, best, touched, i, j, matched):
                 score = chart.top[left_slot, symbol]
                 start, stop = row_starts[symbol], row_starts[symbol + 1]
                 if stop - start <= WIDE_ROW * n_active:
-                    for e in range(start, stop):
-                        value = score + scores[right[e]] + weight[e]
-                        r = result[e]
-                        if value > best[r]:
-                            if best[r] == -np.inf:
-                                touched[n_touched] = r
-                                n_touched += 1
-                            best[r] = value
+                    n_touched = _try(steps, start, stop, score, scores, best, touched, n_touched)
                     continue
                 for b in range(n_active):
                     pair = symbol * n_symbols + active[b]
-                    for e in range(pair_starts[pair], pair_starts[pair + 1]):
-                        value = score + scores[right[e]] + weight[e]
-                        r = result[e]
-                        if value > best[r]:
-                            if best[r] == -np.inf:
-                                touched[n_touched] = r
-                                n_touched += 1
-                            best[r] = value
+                    start, stop = pair_starts[pair], pair_starts[pair + 1]
+                    n_touched = _try(steps, start, stop, score, scores, best, touched, n_touched)
             for t in range(chart.item_start[left_slot], chart.item_stop[left_slot]):
-                symbol = items.symbol[t]
+                start, stop = row_starts[items.symbol[t]], row_starts[items.symbol[t] + 1]
                 score = items.score[t]
-                for e in range(row_starts[symbol], row_starts[symbol + 1]):
-                    value = score + scores[right[e]] + weight[e]
-                    r = result[e]
-                    if value > best[r]:
-                        if best[r] == -np.inf:
-                            touched[n_touched] = r
-                            n_touched += 1
-                        best[r] = value
+                n_touched = _try(steps, start, stop, score, scores, best, touched, n_touched)
+    return n_touched
+
+
+@kernel
+def _try(steps, start, stop, score, scores, best, touched, n_touched):
+    """Offer the steps start … stop, whose left part has this score, to their results."""
+    right, result, weight = steps
+    for e in range(start, stop):
+        value = score + scores[right[e]] + weight[e]
+        r = result[e]
+        if value > best[r]:
+            if best[r] == -np.inf:
+                touched[n_touched] = r
+                n_touched += 1
+            best[r] = value
     return n_touched
 
 

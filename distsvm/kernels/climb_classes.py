@@ -6,27 +6,11 @@ features as they are; a feature's scale comes in, squared, where they change.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from distsvm.kernels.class_steps import DENSE_VISIT, add_dense_row, code_product, moved_columns
 from distsvm.kernels.climb import raise_dual
 from distsvm.kernels.options import kernel
-
-DENSE_VISIT = 1000
-"""What a visit of a dense row takes besides its products, which are fast, in terms of those."""
-
-
-class Coding(NamedTuple):
-    """Classes as codes of length r: ψ = x ⊗ (code(y) − code(ŷ)).
-
-    `unit` says that code(y) is the unit vector of y; then `codes` is not read.
-    """
-
-    truth: np.ndarray  # int32 (n,)
-    codes: np.ndarray  # (k, r)
-    unit: bool
-    slack: bool
 
 
 @kernel
@@ -121,15 +105,9 @@ def visit_dense(rows, X, coding, held, outputs, square, sigma, max_steps, tol, Z
             continue
         gain += raised
         linear += more
-        for j in range(d):
-            x[j] *= square[j]
-        for a in range(n):
-            if change[a] != 0.0:
-                k, z = sigma * change[a], Z[columns[a]]
-                for j in range(d):
-                    z[j] += k * x[j]
-                bias[columns[a]] += k * square[d]
-                work += d
+        n_moved = moved_columns(change, columns, n, sigma, square[d], bias)
+        add_dense_row(x, square, change, columns, n_moved, Z)
+        work += n_moved * d
     return gain, linear, work
 
 
@@ -172,12 +150,7 @@ def visit_sparse_rows(
             continue
         gain += raised
         linear += more
-        n_moved = 0
-        for a in range(n):
-            if change[a] != 0.0:
-                columns[n_moved], change[n_moved] = columns[a], sigma * change[a]
-                bias[columns[n_moved]] += change[n_moved] * square[d]
-                n_moved += 1
+        n_moved = moved_columns(change, columns, n, sigma, square[d], bias)
         for e in range(first, stop):
             j = places[e]
             if not changed[j]:
@@ -202,14 +175,7 @@ def gram_of_classes(rows, slots, coding, held, outputs, norms):
         y, a = coding.truth[i], outputs[i * size + slot]
         for k in range(held.count[i]):
             b = outputs[i * size + k]
-            total = 0.0
-            if coding.unit:
-                total = 2.0 if a == b else 1.0
-            else:
-                for c in range(coding.codes.shape[1]):
-                    own = coding.codes[y, c]
-                    total += (own - coding.codes[a, c]) * (own - coding.codes[b, c])
-            total *= norms[i]
+            total = code_product(coding, y, a, b) * norms[i]
             if coding.slack:
                 total *= held.loss[i, slot] * held.loss[i, k]
             held.gram[i, slot, k] = held.gram[i, k, slot] = total

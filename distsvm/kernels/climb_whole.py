@@ -11,8 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from distsvm.kernels.class_steps import (
+    DENSE_VISIT,
+    Coding,
+    add_dense_row,
+    code_product,
+    moved_columns,
+)
 from distsvm.kernels.climb import climb
-from distsvm.kernels.climb_classes import DENSE_VISIT
 from distsvm.kernels.options import kernel, summing_kernel
 
 # Of an example's total: what the truth is left with by rounding alone.
@@ -30,10 +36,7 @@ class Whole(NamedTuple):
 class ClassProblem(NamedTuple):
     """The classes' planes: Δ is zero_one·[y ≠ ŷ] where that is above 0, else losses[y, ŷ]."""
 
-    truth: np.ndarray  # int32 (n,)
-    codes: np.ndarray  # (k, r); not read where `unit` says that code(y) is the unit vector of y
-    unit: bool
-    slack: bool
+    coding: Coding
     zero_one: float
     losses: np.ndarray  # (k, k)
     norms: np.ndarray  # (n,): ‖x_i‖²
@@ -47,6 +50,7 @@ class Room(NamedTuple):
     loss: np.ndarray  # (k,)
     step: np.ndarray  # (k,)
     change: np.ndarray  # (r,)
+    columns: np.ndarray  # int64 (r,): which these are
     gram: np.ndarray  # (k, k), or less where it is not needed
 
 
@@ -54,31 +58,35 @@ class Room(NamedTuple):
 def room_for(problem, k, r):
     """Room for the visits of one call."""
     m = 0 if has_exact_step(problem) else k
-    return Room(np.zeros(r), np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(r), np.zeros((m, m)))
+    return Room(
+        np.zeros(r), np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(r), np.zeros(r, np.int64),
+        np.zeros((m, m)),
+    )  # fmt: skip
 
 
 @kernel
 def has_exact_step(problem):
     """Whether every ⟨p, p'⟩ of an example is one number, and ‖p‖² twice that."""
-    return problem.unit and (not problem.slack or problem.zero_one > 0.0)
+    return problem.coding.unit and (not problem.coding.slack or problem.zero_one > 0.0)
 
 
 @kernel
 def losses_and_values(problem, i, room):
     """Δ and q − ⟨p, w⟩ of every class of example i, from the scores of the columns."""
-    y, k = problem.truth[i], room.value.size
+    coding = problem.coding
+    y, k = coding.truth[i], room.value.size
     for c in range(k):
         room.loss[c] = problem.zero_one if problem.zero_one > 0.0 else problem.losses[y, c]
-        room.value[c] = room.score[c] if problem.unit else 0.0
+        room.value[c] = room.score[c] if coding.unit else 0.0
     room.loss[y] = 0.0
-    if not problem.unit:
+    if not coding.unit:
         for c in range(k):
-            for a in range(problem.codes.shape[1]):
-                room.value[c] += problem.codes[c, a] * room.score[a]
+            for a in range(coding.codes.shape[1]):
+                room.value[c] += coding.codes[c, a] * room.score[a]
     own = room.value[y]
     for c in range(k):
         margin = own - room.value[c]
-        room.value[c] = room.loss[c] * (1.0 - margin) if problem.slack else room.loss[c] - margin
+        room.value[c] = room.loss[c] * (1.0 - margin) if coding.slack else room.loss[c] - margin
     room.value[y] = 0.0
 
 
@@ -141,21 +149,14 @@ def exact_step(value, truth, alpha, rest, curvature, step):
 @kernel
 def gram_of_all(problem, i, room):
     """⟨p, p'⟩ of all classes of example i; the truth's are 0."""
-    y, k = problem.truth[i], room.value.size
+    coding = problem.coding
+    y, k = coding.truth[i], room.value.size
     for a in range(k):
-        for b in range(k):
-            total = 0.0
-            if a == y or b == y:
-                pass
-            elif problem.unit:
-                total = 2.0 if a == b else 1.0
-            else:
-                for c in range(problem.codes.shape[1]):
-                    own = problem.codes[y, c]
-                    total += (own - problem.codes[a, c]) * (own - problem.codes[b, c])
-            if problem.slack:
+        for b in range(a + 1):
+            total = 0.0 if a == y or b == y else code_product(coding, y, a, b)
+            if coding.slack:
                 total *= room.loss[a] * room.loss[b]
-            room.gram[a, b] = total * problem.norms[i]
+            room.gram[a, b] = room.gram[b, a] = total * problem.norms[i]
 
 
 @kernel
@@ -169,7 +170,8 @@ def raise_example(problem, whole, i, sigma, max_steps, tol, room):
         Of the dual, as far as this example's own change goes, and of Σ α·q.
     """
     losses_and_values(problem, i, room)
-    y, alpha, value = problem.truth[i], whole.alpha[i], room.value
+    slack, y = problem.coding.slack, problem.coding.truth[i]
+    alpha, value = whole.alpha[i], room.value
     rest, highest, shares = whole.total[i], 0.0, 0.0
     lowest = np.inf
     for c in range(value.size):
@@ -187,30 +189,32 @@ def raise_example(problem, whole, i, sigma, max_steps, tol, room):
         return False, 0.0, 0.0
     if has_exact_step(problem):
         curvature = sigma * problem.norms[i]
-        if problem.slack:
+        if slack:
             curvature *= problem.zero_one * problem.zero_one
         gain = exact_step(value, y, alpha, rest, curvature, room.step)
     else:
         gram_of_all(problem, i, room)
         gain = climb(value, room.gram, alpha, whole.total[i], sigma, max_steps, tol, room.step)
     linear = 0.0
-    room.change[:] = 0.0
+    for a in range(room.change.size):
+        room.change[a], room.columns[a] = 0.0, a
     for c in range(value.size):
         if room.step[c] != 0.0:
             linear += room.step[c] * room.loss[c]
-            add_change(problem, y, c, room.step[c] * (room.loss[c] if problem.slack else 1.0), room)
+            step = room.step[c] * (room.loss[c] if slack else 1.0)
+            add_change(problem.coding, y, c, step, room.change)
     return True, gain, linear
 
 
 @kernel
-def add_change(problem, y, c, step, room):
+def add_change(coding, y, c, step, change):
     """What the columns gain of x when the α of class c changes by this step."""
-    if problem.unit:
-        room.change[y] += step
-        room.change[c] -= step
+    if coding.unit:
+        change[y] += step
+        change[c] -= step
     else:
-        for a in range(problem.codes.shape[1]):
-            room.change[a] += step * (problem.codes[y, a] - problem.codes[c, a])
+        for a in range(coding.codes.shape[1]):
+            change[a] += step * (coding.codes[y, a] - coding.codes[c, a])
 
 
 @summing_kernel
@@ -249,15 +253,9 @@ def visit_dense_whole(rows, X, problem, whole, square, sigma, max_steps, tol, Z,
             continue
         gain += raised
         linear += more
-        for j in range(d):
-            x[j] *= square[j]
-        for a in range(r):
-            if room.change[a] != 0.0:
-                k, z = sigma * room.change[a], Z[a]
-                for j in range(d):
-                    z[j] += k * x[j]
-                bias[a] += k * square[d]
-                work += d
+        n_moved = moved_columns(room.change, room.columns, r, sigma, square[d], bias)
+        add_dense_row(x, square, room.change, room.columns, n_moved, Z)
+        work += n_moved * d
     return gain, linear, work
 
 
@@ -267,8 +265,8 @@ def visit_sparse_whole(
 ):
     """As visit_dense_whole, for sparse rows with their features' places; Z has shape (d, r)."""
     d, r = Z.shape
-    room, columns = room_for(problem, whole.alpha.shape[1], r), np.empty(r, np.int64)
-    score, change = room.score, room.change
+    room = room_for(problem, whole.alpha.shape[1], r)
+    score, change, columns = room.score, room.change, room.columns
     gain, linear, work = 0.0, 0.0, 0
     for i in rows:
         first, stop = starts[i], starts[i + 1]
@@ -294,12 +292,7 @@ def visit_sparse_whole(
             continue
         gain += raised
         linear += more
-        n_moved = 0
-        for a in range(r):
-            if change[a] != 0.0:
-                columns[n_moved], change[n_moved] = a, sigma * change[a]
-                bias[a] += change[n_moved] * square[d]
-                n_moved += 1
+        n_moved = moved_columns(change, columns, r, sigma, square[d], bias)
         for e in range(first, stop):
             j = places[e]
             x = square[j] * values[e]

@@ -98,11 +98,9 @@ class RunView:
 
     @property
     def n_examples(self) -> int | None:
-        """How many examples there are: a first round that is fresh asks about each of them."""
-        first = self.history[0] if self.history else None
-        if first is None or first.number != 1 or first.kind != "fresh":
-            return None
-        return first.n_oracle_calls or None
+        """How many examples there are, where the run says so."""
+        n = self.run.get("used", {}).get("n_examples")
+        return n if isinstance(n, int) and n > 0 else None
 
     def seconds(self) -> dict[str, float]:
         """Seconds by phase; without a result, loading is not told apart from the rest."""

@@ -14,6 +14,8 @@ from distsvm.cuts.bounds import Bounds
 from distsvm.risks.base import Risk
 
 PHASES = ("oracle", "cache", "qp", "cuts")
+# So many fresh rounds in a row that move neither bound mean that rounding allows no more.
+STALLED_ROUNDS = 5
 
 
 @dataclass(frozen=True)

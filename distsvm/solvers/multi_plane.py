@@ -18,8 +18,8 @@ from distsvm.solvers.multi_plane_state import MultiPlaneState
 from distsvm.vectors import add_into, dot, mix_into, scale
 
 # After rounds that asked about some examples, together so many times as there are examples, the
-# next asks about all, and certifies.
-FULL_AFTER = 1.0
+# next asks about all, and certifies. Ten times 0.1, added up, is a little less than 1.
+FULL_AFTER = 1.0 - 1e-9
 # Passes over the held planes within a round, where there is one block and where there are more,
 # which have to hear of each other.
 N_PASSES, N_PASSES_APART = 5, 1
@@ -127,7 +127,7 @@ class MultiPlane:
         pays = state.gained > 0 and state.rate * state.worked >= state.gained
         if pays and state.held_gap > HELD_SHARE * state.gap:
             return "none"
-        if self.share >= 1 or state.since >= FULL_AFTER - 1e-9:
+        if self.share >= 1 or state.since >= FULL_AFTER:
             return "all"
         done = state.since > 0 and state.unseen * state.gap <= self.C * self.eps
         return "all" if done else "some"

@@ -9,11 +9,8 @@ import numpy as np
 
 from distsvm import checks
 from distsvm.cuts.bounds import Bounds
-from distsvm.solvers.base import PhaseClock
+from distsvm.solvers.base import STALLED_ROUNDS, PhaseClock
 from distsvm.solvers.frozen import Frozen
-
-# So many fresh rounds in a row that move neither bound mean that rounding allows no more.
-STALLED_ROUNDS = 5
 
 
 @dataclass

@@ -15,7 +15,7 @@ from distsvm.cuts.working_set import WorkingSet
 from distsvm.qp import make_qp
 from distsvm.qp.base import QPSolution, QPSolver
 from distsvm.risks.base import Answer, Risk
-from distsvm.solvers.base import PhaseClock, Round
+from distsvm.solvers.base import STALLED_ROUNDS, PhaseClock, Round
 from distsvm.vectors import dot, mix
 
 # The QP's gap is brought to this part of the round's estimated gap C·violation.
@@ -27,8 +27,6 @@ CACHE_SHARE = 0.1
 TRUST = 0.1
 # A violation below this part of the slack is rounding.
 ROUNDING = 1e-13
-# So many fresh rounds in a row that move neither bound mean that rounding allows no more.
-STALLED_ROUNDS = 5
 
 
 @dataclass

@@ -96,7 +96,9 @@ class SparseClassClimber(ClassClimber):
 
     def __init__(self, oracle: ClassOracle, w: np.ndarray, sigma: float) -> None:
         super().__init__(oracle, w, sigma)
-        # What is never written to takes no memory.
+        # Whole weights, not changes of them as in ChangedRows: a visit reads a weight in one place
+        # and not in two, which would take it half as long again. What is never written to takes no
+        # memory.
         self._Z = np.empty(self._V.shape)
         self._changed = np.zeros(self._V.shape[0], dtype=bool)
 

@@ -16,8 +16,8 @@ from distsvm.errors import DataError
 from distsvm.kernels import classes as class_kernels
 from distsvm.kernels import climb_classes
 from distsvm.kernels import rows as row_kernels
+from distsvm.kernels.class_steps import Coding
 from distsvm.kernels.climb import Held
-from distsvm.kernels.climb_classes import Coding
 from distsvm.kernels.climb_whole import ClassProblem
 from distsvm.messages import Planes
 from distsvm.tasks.class_climber import (
@@ -145,10 +145,7 @@ class ClassOracle(Oracle):
     @property
     def problem(self) -> ClassProblem:
         """The dual over all classes as the kernels take it."""
-        return ClassProblem(
-            self._all_truth(), self.codes, self.unit, self.slack, self.zero_one, self.matrix,
-            self.square_norms,
-        )  # fmt: skip
+        return ClassProblem(self.coding, self.zero_one, self.matrix, self.square_norms)
 
     def outputs(self, numbers: np.ndarray) -> np.ndarray:
         return numbers.astype(np.int32)

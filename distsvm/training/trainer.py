@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import time
 from collections.abc import Sequence
@@ -17,27 +16,20 @@ from distsvm.data import open_data
 from distsvm.data.files import whole_path
 from distsvm.data.keeping import Keeping
 from distsvm.data.remembered import plain_options, remembered
-from distsvm.errors import CheckpointError, ConfigError, DataError
+from distsvm.errors import ConfigError, DataError
 from distsvm.executors import make_executor
 from distsvm.executors.base import Executor
 from distsvm.messages import Facts, Score
 from distsvm.model import Model, load_model
 from distsvm.solvers.base import Round, State
 from distsvm.tasks.base import Task
-from distsvm.tasks.outputs import canonical, digest
-from distsvm.tasks.registry import describe
 from distsvm.training.callbacks import Callback, LogRounds, RunStart
-from distsvm.training.checkpoint import (
-    Checkpoint,
-    check_same_problem,
-    latest_checkpoint,
-    write_checkpoint,
-)
 from distsvm.training.config import TrainConfig
 from distsvm.training.data_manifest import DataManifest
 from distsvm.training.metrics import RayMetrics, run_name
 from distsvm.training.result import TrainResult
 from distsvm.training.run_folder import RunFolder, described_paths
+from distsvm.training.saving import Saving, problem_of
 from distsvm.training.solving import cut_into_shards, holds_planes, make_solver
 from distsvm.training.validation import Watch
 from distsvm.workers.shard_worker import ShardWorker
@@ -187,17 +179,15 @@ class Trainer:
             config, self.task, self.executor, self.shards, self.facts, self.C, self.eps,
             self.cache_size > 0,
         )  # fmt: skip
-        checkpoint = self._checkpoint(resume)
-        if checkpoint is None:
+        self.saving = self._saving()
+        if not (resume and self._restore()):
             self.state: State = self.solver.begin(self.risk, self._start(start))
-        else:
-            self._restore(checkpoint)
-        if self.folder is not None:
+        if self.saving is not None:
             if not resume:
-                self._create(self.folder)
-            self.folder.keep_history(self.history)
+                self._create(self.saving)
+            self.saving.folder.keep_history(self.history)
             if not resume and start is not None:
-                self._write_checkpoint(self.folder)  # or a crash would forget where it started
+                self._save(self.saving)  # or a crash would forget where it started
 
     def follow(self, C: float) -> None:
         """Begin another run at this C, from where the last one ended; nothing is asked for that."""
@@ -207,16 +197,16 @@ class Trainer:
         self.state = self.solver.follow(self.risk, self.state, factor)
         self.history, self.notes = [], []
 
-    def _create(self, folder: RunFolder) -> None:
-        folder.create(
+    def _create(self, saving: Saving) -> None:
+        saving.folder.create(
             self.config,
             self.given_task,
             data=self._described(self.data),
             validation=self._described(self.validation),
             used=asdict(self._start_facts()),
-            problem=self._problem(),
+            problem=saving.problem,
         )
-        self.manifest.write(folder.path)
+        self.manifest.write(saving.folder.path)
 
     def _start(self, start: Any) -> np.ndarray | None:
         if start is None:
@@ -233,58 +223,31 @@ class Trainer:
             return None
         return {"paths": described_paths(data), "options": plain_options(self.data_options)}
 
-    def _problem(self) -> dict[str, Any]:
-        """What a checkpoint belongs to: task, data and the fixed part of the configuration."""
-        description, arrays = describe(self.task)
-        digests = {
-            name: hashlib.blake2b(array.tobytes()).hexdigest() for name, array in arrays.items()
-        }
-        text = canonical([description, digests])
-        # What "auto" came to, which depends on what is free to change.
-        planes = {"solver": type(self.solver).__name__, "cache_size": self.cache_size}
-        config = self.config.as_dict() | planes
-        return {
-            "task": f"{description['task']}:{digest(text):x}",
-            "data": f"{digest(self.facts.fingerprint):x}",
-            "validation": f"{digest(self.check_fingerprint):x}",
-            "config": {k: v for k, v in config.items() if k not in TrainConfig.FREE},
-        }
-
-    def _checkpoint(self, resume: bool) -> Checkpoint | None:
-        if not resume:
+    def _saving(self) -> Saving | None:
+        """What writes and reads this run's checkpoints, if it has a folder."""
+        if self.folder is None:
             return None
-        assert self.folder is not None
-        problem = self._problem()
-        self.manifest.check_digests(self.folder.path)
-        check_same_problem(self.folder.path, self.folder.read().get("problem", {}), problem)
-        checkpoint = latest_checkpoint(self.folder.path)
+        problem = problem_of(
+            self.task, self.config, self.solver, self.cache_size, self.facts,
+            self.check_fingerprint,
+        )  # fmt: skip
+        return Saving(self.folder, self.config, problem, self.executor, self.shards)
+
+    def _restore(self) -> bool:
+        """Go on from the last checkpoint; False if there is none."""
+        assert self.saving is not None
+        checkpoint = self.saving.latest(self.manifest)
         if checkpoint is None:
-            log.warning("%s has no checkpoint yet: starting from the beginning", self.folder.path)
-            return None
-        check_same_problem(checkpoint.folder, checkpoint.problem, problem)
-        return checkpoint
+            return False
+        found = self.saving.restore(checkpoint, self.solver, self.risk)
+        self.state, self.watch, self.history = found.state, found.watch, found.history
+        self._earlier_s, self._earlier_load_s = found.elapsed_s, found.load_s
+        self._notes += [] if found.note is None else [found.note]
+        return True
 
-    def _restore(self, checkpoint: Checkpoint) -> None:
-        assert self.folder is not None
-        notes = checkpoint.notes
-        with checkpoint.believed(self.task.dim) as arrays:
-            best_w = arrays.pop("validation_w", None)
-            self.state = self.solver.restore(self.risk, arrays)
-            self.state.clock.seconds.update(checkpoint.seconds)
-            self._earlier_s, self._earlier_load_s = checkpoint.elapsed_s, notes["load_s"]
-            self.watch = Watch.from_notes(notes["validation"], best_w, self.state.bounds.w)
-        files = checkpoint.plane_files()
-        found = self.executor.run("load_planes", shards=self.shards, each=files)
-        if not all(found):
-            self._notes.append(f"resumed without the planes of {found.count(False)} shards")
-            log.warning("%s: %s", checkpoint.folder, self._notes[-1])
-        rounds = self.folder.history()
-        self.history = [record for record in rounds if record.number <= checkpoint.number]
-        if len(self.history) != checkpoint.number:
-            raise CheckpointError(
-                f"{self.folder.path / 'history.jsonl'} has {len(self.history)} of the "
-                f"{checkpoint.number} rounds before the checkpoint: it is damaged"
-            )
+    def _save(self, saving: Saving) -> None:
+        load_s = self._earlier_load_s + self.load_s
+        saving.write(self.state, self.watch, self._elapsed(), load_s)
 
     # --- rounds ----------------------------------------------------------------------------
 
@@ -292,7 +255,8 @@ class Trainer:
         """Rounds until something says stop; then the result."""
         for callback in self.callbacks:
             callback.on_start(self._start_facts())
-        self._saved_s = time.perf_counter()
+        if self.saving is not None:
+            self.saving.wait()
         reason = None if not self.history else self._reason(self.history[-1], fresh_only=True)
         rounds = self.solver.rounds(self.risk, self.state)
         while reason is None:
@@ -304,7 +268,8 @@ class Trainer:
             reason = self._reason(record)
             if reason is None and (asked_to_stop or any(asked)):
                 reason = "interrupted"
-            self._maybe_checkpoint(record, final=reason is not None)
+            if self.saving is not None and (reason or self.saving.is_due(record.number)):
+                self._save(self.saving)
         result = self._result(reason)
         if self.folder is not None:
             self.folder.finish(result)
@@ -361,28 +326,6 @@ class Trainer:
             return None
         session_s = time.perf_counter() - self._started
         return "max_seconds" if session_s >= config.max_seconds else None
-
-    def _maybe_checkpoint(self, record: Round, final: bool) -> None:
-        if self.folder is None:
-            return
-        config, now = self.config, time.perf_counter()
-        due = record.number % config.checkpoint_rounds == 0
-        if not (final or due or now - self._saved_s >= config.checkpoint_seconds):
-            return
-        self._write_checkpoint(self.folder)
-        self._saved_s = time.perf_counter()
-
-    def _write_checkpoint(self, folder: RunFolder) -> None:
-        arrays = self.state.arrays()
-        if self.watch.w is not None:
-            arrays["validation_w"] = self.watch.w
-        write_checkpoint(
-            folder.path, number=self.state.number, problem=self._problem(),
-            elapsed_s=self._elapsed(), seconds=self.state.clock.seconds,
-            notes={"validation": self.watch.notes(), "load_s": self._earlier_load_s + self.load_s},
-            arrays=arrays, executor=self.executor, shards=self.shards,
-            keep=self.config.keep_checkpoints,
-        )  # fmt: skip
 
     # --- the end ---------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 
 import numpy as np
 import pytest
-from test_same_bits import history
+from run_examples import history
 from toy_tasks import ToyChain, toy_chains
 
 from distsvm import Callback, MulticlassTask, path, train

@@ -4,7 +4,7 @@ import sys
 from types import ModuleType
 
 import pytest
-from test_runs import CONFIG, INPUTS, OUTPUTS, StopAfter, go
+from run_examples import CONFIG, INPUTS, OUTPUTS, StopAfter, go
 from toy_tasks import ToyChain
 
 from distsvm import train

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
+from run_examples import history
 from scipy import sparse
 from toy_tasks import ToyChain, toy_chains
 
 from distsvm import MulticlassTask, train
 from distsvm.data.synthetic import make_multiclass, make_sparse_multiclass
 from distsvm.tasks.sequence import SequenceTask
-
-WORKER_FIELDS = {"seconds", "elapsed_s", "busy_s", "n_restarts", "note"}
 
 EXECUTORS = [
     ("serial", 1),
@@ -19,13 +18,6 @@ EXECUTORS = [
     ("processes", 2),
     pytest.param("ray", 2, marks=pytest.mark.ray),
 ]
-
-
-def history(result):
-    return [
-        {k: v for k, v in record.as_dict().items() if k not in WORKER_FIELDS}
-        for record in result.history
-    ]
 
 
 def dense():

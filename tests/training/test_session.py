@@ -8,7 +8,7 @@ import threading
 import time
 
 import pytest
-from test_runs import StopAfter, go
+from run_examples import StopAfter, go
 
 from distsvm import Callback
 from distsvm.errors import CheckpointError, ConfigError, TaskError

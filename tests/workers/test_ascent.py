@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from ascents import KINDS, TODO, check_checkpoint, several
 from toy_tasks import ToyChain, all_planes, toy_chains
 
 from distsvm.data.dataset import PairData
-from distsvm.messages import Ascent
 from distsvm.vectors import to_dense
 from distsvm.workers.shard_worker import ShardWorker
 
@@ -15,17 +15,6 @@ TASK = ToyChain()
 INPUTS, OUTPUTS = toy_chains(n=29, seed=4)
 WEIGHT = np.random.default_rng(1).random(29) + 0.5
 C_SHARE, MEMORY_MB = 0.4, 10.0
-TODO = Ascent(
-    number=1,
-    taken=1.0,
-    sigma=1.0,
-    ask="all",
-    share=0.3,
-    n_passes=2,
-    n_parts=1,
-    least_rate=0.0,
-    tol=0.0,
-)
 
 
 def worker(rescaling="margin", memory_mb=MEMORY_MB):
@@ -49,24 +38,11 @@ def hinges(w, rescaling):
     return np.array([max(q - p @ w for p, q in row) for row in rows])
 
 
-def several(made, kinds, sigma=1.0):
-    """Rounds of these kinds, each at the w that all before have led to; the last answer."""
-    w = np.zeros(TASK.dim)
-    for number, ask in enumerate(kinds, start=1):
-        answer = made.ascend(w, None, replace(TODO, number=number, ask=ask, sigma=sigma))
-        w = w + to_dense(answer.u)
-        w.flags.writeable = False
-    return w, answer
-
-
-KINDS = ["all", "some", "none", "some", "all", "none"]
-
-
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
 @pytest.mark.parametrize("n_rounds", [1, 2, 3, 5, 6])
 def test_answers_say_what_has_changed(rescaling, n_rounds):
     made = worker(rescaling)
-    w, _ = several(made, KINDS[: n_rounds - 1]) if n_rounds > 1 else (np.zeros(TASK.dim), None)
+    w, _ = several(made, KINDS[: n_rounds - 1])
     ascent = made.ascent
     w_before, linear_before = sums(ascent)
     np.testing.assert_allclose(w, w_before, atol=1e-9)
@@ -162,22 +138,12 @@ def test_a_worker_built_again_says_so_and_one_that_was_not_does_not():
 
 
 def test_rounds_go_on_after_a_checkpoint_with_the_same_bits(tmp_path):
-    for taken in (1.0, 0.5):
-        made, twin = worker(), worker()
-        w, _ = several(made, KINDS)
-        digest = made.save_planes(str(tmp_path / "planes.npz"))
-        assert twin.load_planes(str(tmp_path / "planes.npz"), digest)
-        for number, ask in enumerate(["none", "some", "all", "none"], start=7):
-            todo = replace(TODO, number=number, ask=ask, taken=taken)
-            one, two = made.ascend(w, None, todo), twin.ascend(w, None, todo)
-            assert np.array_equal(to_dense(one.u), to_dense(two.u))
-            assert (one.linear, one.gain, one.gap) == (two.linear, two.gain, two.gap)
-            assert (one.n_planes, one.work, one.lost) == (two.n_planes, two.work, False)
+    check_checkpoint(worker, tmp_path)
 
 
 def test_little_memory_refuses_planes_and_goes_on():
     made = worker(memory_mb=0.005)
-    w, answer = several(made, ["all", "some", "all", "some"] * 4)
+    w, answers = several(made, ["all", "some", "all", "some"] * 4)
     assert np.allclose(w, sums(made.ascent)[0], atol=1e-9)
-    assert made.ascent.stock.n_refused == answer.n_refused
-    assert answer.n_bytes <= 0.005 * 2**20
+    assert made.ascent.stock.n_refused == answers[-1].n_refused
+    assert answers[-1].n_bytes <= 0.005 * 2**20

@@ -1,16 +1,13 @@
 """The α of all classes: rounds answer what they did, go on after checkpoints, fit the memory."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from ascents import KINDS, check_checkpoint, several
 from sklearn.svm import LinearSVC
 
 from distsvm import MulticlassTask, train
 from distsvm.data.dataset import TableData
 from distsvm.data.synthetic import make_multiclass
-from distsvm.messages import Ascent
-from distsvm.vectors import to_dense
 from distsvm.workers.shard_worker import ShardWorker
 from distsvm.workers.stock import PlaneStock
 from distsvm.workers.whole_stock import WholeStock
@@ -19,18 +16,6 @@ N, K, C_SHARE = 60, 5, 0.4
 X, Y = make_multiclass(N, 6, K, noise=0.4, seed=3)
 X[7] = 0.0  # nothing but the constant feature, and not even that without an intercept
 WEIGHT = np.random.default_rng(1).random(N) + 0.5
-TODO = Ascent(
-    number=1,
-    taken=1.0,
-    sigma=1.0,
-    ask="all",
-    share=0.3,
-    n_passes=2,
-    n_parts=1,
-    least_rate=0.0,
-    tol=0.0,
-)
-KINDS = ["all", "some", "none", "some", "all", "none"]
 
 
 def worker(memory_mb=10.0, rescaling="margin", intercept=0.0):
@@ -40,16 +25,6 @@ def worker(memory_mb=10.0, rescaling="margin", intercept=0.0):
     made.bind(task, rescaling, 0, False, 0)
     made.hold(C_SHARE, memory_mb, 0)
     return made
-
-
-def several(made, kinds):
-    """Rounds of these kinds, each at the w that all before have led to; the w, and the answers."""
-    w, answers = np.zeros(made._dim), []
-    for number, ask in enumerate(kinds, start=1):
-        answers.append(made.ascend(w, None, replace(TODO, number=number, ask=ask)))
-        w = w + to_dense(answers[-1].u)
-        w.flags.writeable = False
-    return w, answers
 
 
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
@@ -72,16 +47,7 @@ def test_answers_say_what_has_changed(rescaling):
 
 
 def test_rounds_go_on_after_a_checkpoint_with_the_same_bits(tmp_path):
-    for taken in (1.0, 0.5):
-        made, twin = worker(), worker()
-        w, _ = several(made, KINDS)
-        digest = made.save_planes(str(tmp_path / "planes.npz"))
-        assert twin.load_planes(str(tmp_path / "planes.npz"), digest)
-        for number, ask in enumerate(["none", "some", "all", "none"], start=7):
-            todo = replace(TODO, number=number, ask=ask, taken=taken)
-            one, two = made.ascend(w, None, todo), twin.ascend(w, None, todo)
-            assert np.array_equal(to_dense(one.u), to_dense(two.u))
-            assert (one.linear, one.gain, one.gap) == (two.linear, two.gain, two.gap)
+    check_checkpoint(worker, tmp_path)
 
 
 def test_where_all_classes_do_not_fit_the_planes_that_were_found_are_held():

@@ -138,11 +138,16 @@ def example_starts(file: BinaryIO, spacing: int, place: int) -> Iterator[int]:
         if line.lstrip()[:1] not in (b"", b"#"):
             yield place
             if spacing > len(line):
-                file.seek(place + spacing - 1)  # the byte before, in case a line begins there
-                read_line(file)
-                place = file.tell()
+                place = seek_line(file, place + spacing)
                 continue
         place += len(line)
+
+
+def seek_line(file: BinaryIO, place: int) -> int:
+    """Go to the first line that begins at this place, which is not 0, or behind it; where it is."""
+    file.seek(place - 1)  # the byte before, in case a line begins here
+    read_line(file)
+    return file.tell()
 
 
 def read_line(file: BinaryIO) -> bytes:

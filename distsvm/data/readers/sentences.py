@@ -7,7 +7,7 @@ from functools import partial
 from typing import BinaryIO, Protocol
 
 from distsvm.data.files import line_number
-from distsvm.data.readers.lines import Part, Starts, blocks, cut_files, read_line
+from distsvm.data.readers.lines import Part, Starts, blocks, cut_files, read_line, seek_line
 from distsvm.errors import DataError
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -61,9 +61,7 @@ def _sentence_starts(
         if begins(line if place else line.removeprefix(BYTE_ORDER_MARK)):
             yield place
             if spacing > len(line):
-                file.seek(place + spacing - 1)  # the byte before, in case a line begins there
-                read_line(file)
-                place = file.tell()
+                place = seek_line(file, place + spacing)
                 begins = sentences.beginnings(at_start=False)
                 continue
         place += len(line)

@@ -1,0 +1,143 @@
+"""A run's checkpoints: when one is due, what it holds, and how the run goes on from the last."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from typing import Any, NamedTuple
+
+from distsvm.errors import CheckpointError
+from distsvm.executors.base import Executor
+from distsvm.messages import Facts
+from distsvm.solvers.base import Round, State
+from distsvm.tasks.base import Task
+from distsvm.tasks.outputs import canonical, digest
+from distsvm.tasks.registry import describe
+from distsvm.training.checkpoint import (
+    Checkpoint,
+    check_same_problem,
+    latest_checkpoint,
+    write_checkpoint,
+)
+from distsvm.training.config import TrainConfig
+from distsvm.training.data_manifest import DataManifest
+from distsvm.training.run_folder import RunFolder
+from distsvm.training.validation import Watch
+
+log = logging.getLogger(__name__)
+
+
+def problem_of(
+    task: Task, config: TrainConfig, solver: Any, cache_size: int, facts: Facts, checks: str
+) -> dict[str, Any]:
+    """What a checkpoint belongs to: task, data and the fixed part of the configuration.
+
+    Parameters
+    ----------
+    task : Task
+        As it was prepared for the data.
+    checks : str
+        The fingerprint of the validation data.
+    """
+    description, arrays = describe(task)
+    digests = {name: hashlib.blake2b(array.tobytes()).hexdigest() for name, array in arrays.items()}
+    text = canonical([description, digests])
+    # What "auto" came to, which depends on what is free to change.
+    planes = {"solver": type(solver).__name__, "cache_size": cache_size}
+    return {
+        "task": f"{description['task']}:{digest(text):x}",
+        "data": f"{digest(facts.fingerprint):x}",
+        "validation": f"{digest(checks):x}",
+        "config": {
+            k: v for k, v in (config.as_dict() | planes).items() if k not in TrainConfig.FREE
+        },
+    }
+
+
+class Restored(NamedTuple):
+    """A run as a checkpoint left it; `note` says what is missing."""
+
+    state: State
+    watch: Watch
+    history: list[Round]
+    elapsed_s: float
+    load_s: float
+    note: str | None
+
+
+class Saving:
+    """The checkpoints of the run in a folder.
+
+    Parameters
+    ----------
+    problem : dict
+        What they belong to, as problem_of says it.
+    executor : Executor
+        Whose workers write and read the planes of these shards.
+    """
+
+    def __init__(
+        self, folder: RunFolder, config: TrainConfig, problem: dict[str, Any], executor: Executor,
+        shards: range,
+    ) -> None:  # fmt: skip
+        self.folder, self.config, self.problem = folder, config, problem
+        self.executor, self.shards = executor, shards
+        self.wait()
+
+    def wait(self) -> None:
+        """Count the seconds to the next checkpoint from now on."""
+        self._since_s = time.perf_counter()
+
+    def is_due(self, number: int) -> bool:
+        """Whether a checkpoint is to be written after round `number`."""
+        if number % self.config.checkpoint_rounds == 0:
+            return True
+        return time.perf_counter() - self._since_s >= self.config.checkpoint_seconds
+
+    def write(self, state: State, watch: Watch, elapsed_s: float, load_s: float) -> None:
+        """Write a checkpoint: the solver's state, the workers' planes, and what validation said."""
+        arrays = state.arrays()
+        if watch.w is not None:
+            arrays["validation_w"] = watch.w
+        write_checkpoint(
+            self.folder.path, number=state.number, problem=self.problem, elapsed_s=elapsed_s,
+            seconds=state.clock.seconds, notes={"validation": watch.notes(), "load_s": load_s},
+            arrays=arrays, executor=self.executor, shards=self.shards,
+            keep=self.config.keep_checkpoints,
+        )  # fmt: skip
+        self.wait()
+
+    def latest(self, manifest: DataManifest) -> Checkpoint | None:
+        """The checkpoint to go on from, None before the first; refused for another problem."""
+        path = self.folder.path
+        manifest.check_digests(path)
+        check_same_problem(path, self.folder.read().get("problem", {}), self.problem)
+        checkpoint = latest_checkpoint(path)
+        if checkpoint is None:
+            log.warning("%s has no checkpoint yet: starting from the beginning", path)
+            return None
+        check_same_problem(checkpoint.folder, checkpoint.problem, self.problem)
+        return checkpoint
+
+    def restore(self, checkpoint: Checkpoint, solver: Any, risk: Any) -> Restored:
+        """Give state and planes back to the solver and the workers."""
+        notes = checkpoint.notes
+        with checkpoint.believed(risk.dim) as arrays:
+            best_w = arrays.pop("validation_w", None)
+            state = solver.restore(risk, arrays)
+            state.clock.seconds.update(checkpoint.seconds)
+            elapsed_s, load_s = checkpoint.elapsed_s, notes["load_s"]
+            watch = Watch.from_notes(notes["validation"], best_w, state.bounds.w)
+        files, note = checkpoint.plane_files(), None
+        found = self.executor.run("load_planes", shards=self.shards, each=files)
+        if not all(found):
+            note = f"resumed without the planes of {found.count(False)} shards"
+            log.warning("%s: %s", checkpoint.folder, note)
+        history = [record for record in self.folder.history() if record.number <= checkpoint.number]
+        if len(history) != checkpoint.number:
+            raise CheckpointError(
+                f"{self.folder.path / 'history.jsonl'} has {len(history)} of the "
+                f"{checkpoint.number} rounds before the checkpoint: it is damaged"
+            )
+        return Restored(state, watch, history, elapsed_s, load_s, note)

@@ -1,0 +1,138 @@
+"""A resumed run has the bits of one never stopped, or at least its optimum."""
+
+import shutil
+
+import numpy as np
+import pytest
+from run_examples import StopAfter, go, history
+from toy_tasks import ToyChain
+
+from distsvm import Callback, MulticlassTask, resume, train
+from distsvm.data.synthetic import make_multiclass, write_parts
+from distsvm.errors import CheckpointError, ConfigError
+from distsvm.training.checkpoint import latest_checkpoint
+from distsvm.training.run_folder import RunFolder
+
+
+@pytest.mark.parametrize("cut", [1, 2, 7, 20])
+@pytest.mark.parametrize(
+    "road",
+    [
+        {},
+        {"refresh_fraction": 0.3},
+        {"cache_size": 0},
+        {"n_blocks": 2},
+        {"solver": "multi-plane"},
+        {"solver": "multi-plane", "ask_share": 1.0, "rescaling": "slack"},
+    ],
+)
+def test_a_resumed_run_has_the_bits_of_one_never_stopped(tmp_path, cut, road):
+    whole = go(tmp_path / "whole", **road)
+    part = go(tmp_path / "part", callbacks=[StopAfter(cut)], **road)
+    assert part.stop_reason == "interrupted"
+    assert part.n_rounds == cut
+    result = go(tmp_path / "part", resume=True, **road)
+    assert np.array_equal(result.model.w, whole.model.w)
+    assert history(result) == history(whole)
+    assert [r.as_dict() for r in RunFolder(tmp_path / "part").history()] == [
+        r.as_dict() for r in result.history
+    ]
+
+
+def test_a_run_may_go_on_with_another_executor_and_another_limit(tmp_path):
+    whole = go(tmp_path / "whole")
+    go(tmp_path / "part", max_rounds=5)
+    result = go(tmp_path / "part", resume=True, executor="threads", n_workers=2)
+    # Round 5 was made to certify, so only the optimum is the same, not the bits.
+    assert result.gap <= whole.C * 1e-4
+    assert result.n_rounds > 5
+
+
+def test_a_finished_run_resumed_is_finished(tmp_path):
+    first = go(tmp_path / "run")
+    again = go(tmp_path / "run", resume=True)
+    assert again.n_rounds == first.n_rounds
+    assert again.stop_reason == "eps"
+    assert np.array_equal(again.model.w, first.model.w)
+
+
+def test_a_smaller_eps_goes_on_from_where_the_run_ended(tmp_path):
+    first = go(tmp_path / "run", eps=0.01)
+    again = go(tmp_path / "run", resume=True, eps=1e-4)
+    assert again.n_rounds > first.n_rounds
+    assert again.gap <= 1e-4 * again.C
+
+
+def test_lost_planes_cost_time_and_not_the_optimum(tmp_path, caplog):
+    go(tmp_path / "run", callbacks=[StopAfter(8)])
+    for path in latest_checkpoint(tmp_path / "run").folder.glob("planes-*"):
+        path.unlink()
+    result = go(tmp_path / "run", resume=True)
+    assert result.stop_reason == "eps"
+    tight = go(tmp_path / "tight", eps=1e-7)
+    assert result.dual <= tight.primal
+    assert tight.dual <= result.primal <= tight.dual + 2 * result.C * 1e-4
+    note = "resumed without the planes of 5 shards"
+    assert [record.note for record in result.history] == [None] * 8 + [note] + [None] * (
+        result.n_rounds - 9
+    )
+    assert note in caplog.text
+
+
+def test_a_crash_while_writing_leaves_the_last_checkpoint(tmp_path, monkeypatch):
+    go(tmp_path / "run", callbacks=[StopAfter(5)])
+    good = latest_checkpoint(tmp_path / "run")
+    # What a kill in the middle leaves behind: a folder aside, and half a line of history.
+    shutil.copytree(good.folder, good.folder.with_name("round-00000009.part"))
+    with open(tmp_path / "run" / "history.jsonl", "a") as file:
+        file.write('{"number": 6, "kin')
+    assert latest_checkpoint(tmp_path / "run").number == 5
+    result = go(tmp_path / "run", resume=True)
+    assert history(result) == history(go(tmp_path / "whole"))
+
+
+def test_a_kill_in_a_checkpoint_leaves_nothing_for_good(tmp_path):
+    go(tmp_path / "run", callbacks=[StopAfter(5)])
+    left = tmp_path / "run" / "checkpoints" / ".round-00000006-abc.part"
+    left.mkdir()
+    go(tmp_path / "run", resume=True)
+    assert not left.exists()
+
+
+def test_a_start_is_not_forgotten_before_the_first_checkpoint(tmp_path):
+    first = go(tmp_path / "first", eps=0.01)
+    whole = go(tmp_path / "whole", start=first.model)
+
+    class Dies(Callback):
+        def on_round(self, record):
+            raise RuntimeError("as if killed")
+
+    with pytest.raises(RuntimeError):
+        go(tmp_path / "part", start=first.model, callbacks=[Dies()])
+    result = go(tmp_path / "part", resume=True)
+    assert np.array_equal(result.model.w, whole.model.w)
+    assert history(result) == history(whole)
+
+
+def test_a_run_on_files_is_resumed_by_its_folder_alone(tmp_path):
+    X, y = make_multiclass(300, 6, 3, noise=0.3, seed=0)
+    write_parts(tmp_path / "data", X, y, 3, "svmlight")
+    config = {"C": 50.0, "eps": 1e-3, "executor": "serial", "n_shards": 4}
+    data = str(tmp_path / "data")
+    whole = train(MulticlassTask(), data, run_dir=str(tmp_path / "whole"), **config)
+    train(
+        MulticlassTask(), data, run_dir=str(tmp_path / "part"), callbacks=[StopAfter(6)], **config
+    )
+    result = resume(tmp_path / "part", executor="threads", n_workers=2)
+    assert np.array_equal(result.model.w, whole.model.w)
+    with pytest.raises(ConfigError, match="C cannot change"):
+        resume(tmp_path / "part", C=3.0)
+    go(tmp_path / "memory")
+    with pytest.raises(ConfigError, match="data in memory"):
+        resume(tmp_path / "memory", task=ToyChain)
+    mixed = tmp_path / "mixed"
+    train(MulticlassTask(), data, validation=(X, y), run_dir=mixed, max_rounds=2, **config)
+    with pytest.raises(ConfigError, match="validation data in memory"):
+        resume(mixed)
+    with pytest.raises(CheckpointError, match="other validation data"):
+        train(MulticlassTask(), data, run_dir=mixed, resume=True, **config)
