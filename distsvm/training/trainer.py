@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,14 @@ from distsvm.data import open_data
 from distsvm.data.files import whole_path
 from distsvm.data.keeping import Keeping
 from distsvm.data.remembered import plain_options, remembered
-from distsvm.errors import CheckpointError, ConfigError, DataError
+from distsvm.errors import CheckpointError, ConfigError, DataError, StoreError
 from distsvm.executors import make_executor
 from distsvm.executors.base import Executor
 from distsvm.messages import Facts, Score
 from distsvm.model import Model, load_model
 from distsvm.solvers.base import Round, State
+from distsvm.storage import place
+from distsvm.stores import StorePath
 from distsvm.tasks.base import Task
 from distsvm.tasks.outputs import canonical, digest
 from distsvm.tasks.registry import describe
@@ -80,6 +81,7 @@ class Trainer:
         self.executor: Executor = make_executor(
             config.executor, config.n_workers, compiled=task.compiled, **config.executor_options
         )
+        self._check_seen_by_workers()
         if self.executor.name == "ray":
             self.callbacks.append(RayMetrics(run_name(config.run_dir)))
         self.history: list[Round] = []
@@ -88,6 +90,17 @@ class Trainer:
         self._earlier_s = self._earlier_load_s = 0.0
         self.notes: list[str] = []
         self._notes: list[str] = []  # not told yet
+
+    def _check_seen_by_workers(self) -> None:
+        if self.folder is None or self.executor.name in ("serial", "threads"):
+            return
+        path = self.folder.path
+        if isinstance(path, StorePath) and path.in_memory:
+            self.executor.close()
+            raise ConfigError(
+                f"run_dir={str(path)!r}: memory:// is for executors serial and threads; workers of "
+                f"{self.executor.name} have a memory of their own"
+            )
 
     def hold(self) -> None:
         """Hold the folder of a run that is there, to go on with it."""
@@ -222,7 +235,7 @@ class Trainer:
         if start is None:
             return None
         if not isinstance(start, Model):
-            path = Path(start)
+            path = place(start)
             start = load_model(path / "model" if (path / "run.json").exists() else path,
                                None if self.task.compiled else type(self.task))  # fmt: skip
         return self.task.carry(start.w, start.task)
@@ -369,10 +382,15 @@ class Trainer:
         due = record.number % config.checkpoint_rounds == 0
         if not (final or due or now - self._saved_s >= config.checkpoint_seconds):
             return
-        self._write_checkpoint(self.folder)
+        try:
+            self._write_checkpoint(self.folder)
+        except StoreError as error:  # hours of work are not given up for that
+            self._notes.append(f"no checkpoint after round {record.number}: {error}")
+            log.warning("%s", self._notes[-1])
         self._saved_s = time.perf_counter()
 
     def _write_checkpoint(self, folder: RunFolder) -> None:
+        folder.secure_history()
         arrays = self.state.arrays()
         if self.watch.w is not None:
             arrays["validation_w"] = self.watch.w
@@ -404,7 +422,7 @@ class Trainer:
             C=self.C, eps=self.eps, activity=self.executor.activity(),
             best_validation=self.watch.best, n_dropped=self.facts.n_dropped,
             n_planes=last.n_planes, n_support_planes=last.n_support_planes,
-            n_refused_planes=last.n_refused_planes, notes=self.notes,
+            n_refused_planes=last.n_refused_planes, notes=[*self.notes, *self._notes],
         )  # fmt: skip
         facts = ("certificate", "primal", "dual", "gap", "stop_reason", "n_rounds", "C", "eps")
         result.model.facts.update({name: getattr(result, name) for name in facts})
