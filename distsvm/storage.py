@@ -14,7 +14,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, TypeVar, cast
 
@@ -42,7 +42,7 @@ def place(where: Where) -> Place:
         return where
     text = os.fspath(where)
     if is_uri(text):
-        return StorePath(text)
+        return StorePath.given(text)
     if text.lower().startswith("file://"):
         return Path(text[len("file://") :])
     if "://" in text:
@@ -84,8 +84,7 @@ def _written_last(folder: StorePath) -> Iterator[StorePath]:
     try:
         yield folder
     except BaseException:
-        with suppress(StoreError):
-            folder.remove()
+        remove_folder(folder)
         raise
 
 

@@ -46,13 +46,17 @@ class StorePath:
     """
 
     def __init__(self, uri: str) -> None:
+        self._uri = uri if uri.endswith("://") else uri.rstrip("/")
+
+    @classmethod
+    def given(cls, uri: str) -> StorePath:
+        """The place of a URI that somebody has given, refused if there cannot be one."""
         check_secretless(uri)
         if set("?#*[") & set(uri):
-            raise ConfigError(
-                f"{uri.partition('?')[0]}: a folder's URI is without any of ?, #, *, ["
-            )
-        self._uri = uri if uri.endswith("://") else uri.rstrip("/")
-        store_of(uri)  # or it is refused
+            named = uri.partition("?")[0]
+            raise ConfigError(f"{named}: the URI of a run or model is without any of ?, #, *, [")
+        store_of(uri)
+        return cls(uri)
 
     def __str__(self) -> str:
         return self._uri
