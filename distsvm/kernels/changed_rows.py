@@ -12,6 +12,11 @@ import numpy as np
 from distsvm.kernels.options import kernel
 
 WORD = 64
+# bit_number's: any 6 bits of this number in a row occur once.
+_SEQUENCE = np.uint64(0x03F79D71B4CB0A89)
+_NUMBERS = np.zeros(WORD, np.int64)
+for _bit in range(WORD):
+    _NUMBERS[((int(_SEQUENCE) << _bit) & (2**64 - 1)) >> 58] = _bit
 
 
 class ChangedRows(NamedTuple):
@@ -27,6 +32,7 @@ class ChangedRows(NamedTuple):
     slot: np.ndarray
     order: np.ndarray
     n: np.ndarray  # one number
+    times: np.ndarray  # (n_rows,): how many times over a change of the row counts
 
 
 @kernel
@@ -58,11 +64,21 @@ def forget(changed):
 
 
 @kernel
+def bit_number(bits):
+    """The number of the lowest bit that is set."""
+    lowest = np.uint64(bits) & np.uint64(-bits)
+    return _NUMBERS[(lowest * _SEQUENCE) >> np.uint64(58)]
+
+
+@kernel
 def count_changes(changed):
     total = 0
     for s in range(changed.n[0]):
-        for c in range(changed.V.shape[1]):
-            total += is_changed(changed.mask, s, c)
+        for i in range(changed.mask.shape[1]):
+            bits = changed.mask[s, i]
+            while bits != 0:
+                bits &= bits - 1
+                total += 1
     return total
 
 
@@ -71,11 +87,14 @@ def write_changes(changed, rows, share, index, value):
     """The place of each changed weight of these rows, and `share` of its change."""
     at, r = 0, changed.V.shape[1]
     for row in rows:
-        s = changed.slot[row]
-        for c in range(r):
-            if is_changed(changed.mask, s, c):
-                index[at], value[at] = row * r + c, share * changed.U[s, c]
+        s, own = changed.slot[row], share / changed.times[row]
+        for i in range(changed.mask.shape[1]):
+            bits = changed.mask[s, i]
+            while bits != 0:
+                c = i * WORD + bit_number(bits)
+                index[at], value[at] = row * r + c, own * changed.U[s, c]
                 at += 1
+                bits &= bits - 1
 
 
 @kernel
@@ -90,9 +109,14 @@ def changed_products(values, columns, entries, tokens, changed, share, out):
             s, u = changed.slot[row], changed.V[row]
             for c in range(r):
                 z[c] += x * u[c]
-            if s >= 0:
-                for c in range(r):
-                    if is_changed(changed.mask, s, c):
-                        z[c] += x * share * changed.U[s, c]
+            if s < 0:
+                continue
+            x *= share / changed.times[row]
+            for i in range(changed.mask.shape[1]):
+                bits = changed.mask[s, i]
+                while bits != 0:
+                    c = i * WORD + bit_number(bits)
+                    z[c] += x * changed.U[s, c]
+                    bits &= bits - 1
         for c in range(r):
             out[j, c] = z[c]

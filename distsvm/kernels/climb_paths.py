@@ -23,6 +23,8 @@ class Sentences(NamedTuple):
     entries: np.ndarray
     starts: np.ndarray
     truth: np.ndarray
+    times: np.ndarray  # (n_features,): how many times over a change of its weights counts
+    chain_times: float  # the same of the chain's weights
 
 
 class Chain(NamedTuple):
@@ -66,20 +68,22 @@ def chain_add(path, k, chain):
 @kernel
 def token_score(s, t, label, changed):
     V, U, mask, slot = changed.V, changed.U, changed.mask, changed.slot
+    first, stop = s.entries[t], s.entries[t + 1]
     total = 0.0
-    for e in range(s.entries[t], s.entries[t + 1]):
-        row = s.columns[e]
-        at, weight = slot[row], V[row, label]
+    # All of V before the changes: without branches the processor fetches several rows at once.
+    for e in range(first, stop):
+        total += np.float64(s.values[e]) * V[s.columns[e], label]
+    for e in range(first, stop):
+        at = slot[s.columns[e]]
         if at >= 0 and is_changed(mask, at, label):
-            weight += U[at, label]
-        total += np.float64(s.values[e]) * weight
+            total += np.float64(s.values[e]) * U[at, label]
     return total
 
 
 @kernel
 def token_add(s, t, label, k, changed):
     for e in range(s.entries[t], s.entries[t + 1]):
-        add_weight(changed, s.columns[e], label, k * s.values[e])
+        add_weight(changed, s.columns[e], label, k * s.times[s.columns[e]] * s.values[e])
 
 
 @kernel
@@ -133,13 +137,13 @@ def visit_paths(rows, s, held, first, paths, slack, sigma, max_steps, tol, chang
             c = sigma * step[k] * (held.loss[i, k] if slack else 1.0)
             balance += c
             path = paths[first[i] + k * n : first[i] + (k + 1) * n]
-            chain_add(path, -c, chain)
+            chain_add(path, -c * s.chain_times, chain)
             for t in range(n):
                 if path[t] != y[t]:
                     coefficient[t, y[t]] += c
                     coefficient[t, path[t]] -= c
         if balance != 0.0:
-            chain_add(y, balance, chain)
+            chain_add(y, balance * s.chain_times, chain)
         for k in range(m):
             if step[k] == 0.0:
                 continue
@@ -163,7 +167,7 @@ def token_product(s, a, b):
         total = 0.0
         for e in range(s.entries[a], s.entries[a + 1]):
             x = np.float64(s.values[e])
-            total += x * x
+            total += s.times[s.columns[e]] * x * x
         return total
     total = 0.0
     e, f = s.entries[a], s.entries[b]
@@ -173,7 +177,7 @@ def token_product(s, a, b):
         elif s.columns[e] > s.columns[f]:
             f += 1
         else:
-            total += np.float64(s.values[e]) * np.float64(s.values[f])
+            total += s.times[s.columns[e]] * np.float64(s.values[e]) * np.float64(s.values[f])
             e += 1
             f += 1
     return total
@@ -233,7 +237,7 @@ def gram_of_paths(rows, slots, s, held, first, paths, slack, n_labels, second):
             for a in range(n_code):
                 for b in range(n_other):
                     if code[a] == other_code[b]:
-                        total += sign[a] * other_sign[b]
+                        total += s.chain_times * sign[a] * other_sign[b]
             for t in range(n):
                 if path[t] == y[t]:
                     continue

@@ -39,7 +39,7 @@ class BlockRisk:
         """Begin with all α at the truths; a worker that has to be built again begins so too."""
         own_mb = memory_mb / self.n_blocks
         self.executor.prepare(
-            "hold", C / self.total_weight, own_mb, seed, shards=self.shards,
+            "hold", C / self.total_weight, own_mb, seed, self.n_apart, shards=self.shards,
             each=[(block,) for block in range(self.n_blocks)],
         )  # fmt: skip
 

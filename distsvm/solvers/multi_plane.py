@@ -53,6 +53,12 @@ class MultiPlane:
         The last round allowed asks about all, so that it certifies.
     enumerates : bool
         Whether the task's visits look at all outputs; see Task.enumerates.
+    weighs_features : bool
+        Whether its climbers count the changes of common features more than others; see
+        Task.weighs_features.
+    largest_loss : float, optional
+        No output's loss is above it. With it the first rounds ask as later ones do; without it the
+        first asks about all at w = 0, so that there is a primal value.
     """
 
     C: float
@@ -62,14 +68,20 @@ class MultiPlane:
     seed: int = 0
     max_rounds: int | None = None
     enumerates: bool = False
+    weighs_features: bool = False
+    largest_loss: float | None = None
     name: str = "multi-plane"
 
     def begin(self, risk: BlockRisk, start: np.ndarray | None) -> MultiPlaneState:
         risk.hold(self.C, self.memory_mb, self.seed)
-        sigma = max(1.0, 0.5 * risk.n_apart)
+        sigma = 1.0 if self.weighs_features else max(1.0, 0.5 * risk.n_apart)
         # α = 0 is feasible, with w = 0 and D = 0.
+        bounds = Bounds(dual=0.0)
+        if start is None and self.largest_loss is not None:
+            # No example's hinge is above that at w = 0, where an oracle would have little to say.
+            bounds.add_primal(self.C * self.largest_loss, np.zeros(risk.dim), exact=False)
         return MultiPlaneState(
-            Bounds(dual=0.0), np.zeros(risk.dim), sigma, start, ask_average=not self.enumerates
+            bounds, np.zeros(risk.dim), sigma, start, ask_average=not self.enumerates
         )
 
     def follow(self, risk: BlockRisk, earlier: MultiPlaneState, factor: float) -> MultiPlaneState:
@@ -110,8 +122,8 @@ class MultiPlane:
         """The oracle while it brings the dual more for its work than the held planes do."""
         if state.bounds.w is None or state.number == self.max_rounds:
             return "all"
-        if state.number == 1:  # of another C's planes
-            return "none"
+        if state.number == 1:
+            return "none" if state.n_earlier else "some"  # the planes of another C, or no planes
         pays = state.gained > 0 and state.rate * state.worked >= state.gained
         if pays and state.held_gap > HELD_SHARE * state.gap:
             return "none"

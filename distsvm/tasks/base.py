@@ -66,6 +66,8 @@ class Task(ABC):
     """What solver="auto" takes: the one that was measured to be fastest for such tasks."""
     enumerates: ClassVar[bool] = False
     """Whether scoring cached planes costs as much as the oracle: then no cache by default."""
+    weighs_features: ClassVar[bool] = False
+    """Whether climbers that climb at once count the changes of common features more than once."""
 
     @property
     def loss_unit(self) -> float:

@@ -151,23 +151,25 @@ def joined_change(rows: np.ndarray, inner: np.ndarray, last: np.ndarray, dim: in
     return compact(SparseVector(index.astype(index_type(dim)), value, dim))
 
 
-def room_for_changes(columns: np.ndarray, V: np.ndarray) -> ChangedRows:
+def room_for_changes(columns: np.ndarray, V: np.ndarray, times: np.ndarray) -> ChangedRows:
     """No weight changed yet, with room for changes of all rows that are in `columns`."""
     n, r = np.unique(columns).size, V.shape[1]
     n_words = -(-r // changed_rows.WORD)
     return ChangedRows(
         V, np.empty((n, r)), np.empty((n, n_words), np.int64), np.full(V.shape[0], -1, np.int32),
-        np.empty(n, np.int32), np.zeros(1, np.int64),
+        np.empty(n, np.int32), np.zeros(1, np.int64), times,
     )  # fmt: skip
 
 
-def room_for_all_changes(V: np.ndarray) -> ChangedRows:
+def room_for_all_changes(V: np.ndarray, times: np.ndarray) -> ChangedRows:
     """Every weight counts as changed, by 0: several may change them without making room first."""
     n, r = V.shape
-    n_words = -(-r // changed_rows.WORD)
+    word = changed_rows.WORD
+    bits = [(1 << min(word, r - first)) - 1 for first in range(0, r, word)]
+    mask = np.array(bits, np.uint64).view(np.int64)
     every = np.arange(n, dtype=np.int32)
     return ChangedRows(
-        V, np.zeros((n, r)), np.full((n, n_words), -1), every, every.copy(), np.array([n])
+        V, np.zeros((n, r)), np.tile(mask, (n, 1)), every, every.copy(), np.array([n]), times
     )
 
 

@@ -96,6 +96,13 @@ class Oracle(ABC):
         """An empty sum of planes, of length dim; oracles that touch little of w give their own."""
         return DenseTotal(dim, self)
 
+    def climb_beside(self, n_blocks: int) -> None:  # noqa: B027 (most count all features alike)
+        """Before any climber: so many blocks will climb at once, this one among them.
+
+        Oracles that know which features the blocks have in common count those features' changes
+        more than once, in climbers and Gram matrices; see Task.weighs_features.
+        """
+
     def climber(self, w: np.ndarray, sigma: float) -> Climber:
         """w as this shard sees it while it changes its own α by σ times their effect."""
         raise ConfigError(f"the multi-plane solver does not know {type(self).__name__}")

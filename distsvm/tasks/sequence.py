@@ -94,6 +94,7 @@ class SequenceTask(Task):
     rescalings: ClassVar[frozenset[str]] = frozenset({"margin", "slack"})
     compiled: ClassVar[bool] = True
     suited_solver: ClassVar[str] = "multi-plane"
+    weighs_features: ClassVar[bool] = True
 
     # --- what prepare() learns -------------------------------------------------------------
 

@@ -34,6 +34,7 @@ class SequenceClimber(Climber):
         self._changed = oracle.changed_rows(V)
         self._chain_w = w[V.size :]
         self._chain = np.array(self._chain_w)
+        self._chain_sigma = sigma * oracle.sentences.chain_times
 
     def visit(self, held: Held, outputs: RaggedSlots, rows: np.ndarray, tol: float) -> Visits:
         oracle = self._oracle
@@ -45,14 +46,14 @@ class SequenceClimber(Climber):
 
     def view(self) -> View:
         share = 1.0 / self._sigma
-        chain = self._chain_w + share * (self._chain - self._chain_w)
+        chain = self._chain_w + (self._chain - self._chain_w) / self._chain_sigma
         tables = chain_view(self._oracle.chain_parts(chain), self._oracle.forbidden)
         return View(self._changed.V, tables, (self._changed, share))
 
     def change(self) -> Vector:
-        chain = (self._chain - self._chain_w) / self._sigma
+        chain = (self._chain - self._chain_w) / self._chain_sigma
         return change_of_rows(self._changed, 1.0 / self._sigma, chain, self._oracle.task.dim)
 
     def join(self, live: Live) -> None:
-        V, chain = self._changed.V, self._chain
-        self._changed, self._chain = live.get(lambda: (room_for_all_changes(V), chain))
+        V, times, chain = self._changed.V, self._changed.times, self._chain
+        self._changed, self._chain = live.get(lambda: (room_for_all_changes(V, times), chain))

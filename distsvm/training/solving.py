@@ -64,7 +64,8 @@ def make_solver(
         solver = MultiPlane(
             C=C, eps=eps, share=config.ask_share, memory_mb=config.plane_memory_mb,
             seed=config.random_state or 0, max_rounds=config.max_rounds,
-            enumerates=task.enumerates,
+            enumerates=task.enumerates, weighs_features=task.weighs_features,
+            largest_loss=task.largest_loss if task.compiled and not task.enumerates else None,
         )  # fmt: skip
         return solver, BlockRisk(
             executor, shards, task.dim, facts.n_examples, facts.weight, config.asynchronous

@@ -40,12 +40,15 @@ class BlockAscent:
         Limit of the memory for planes.
     seed, block : int
         The order of visits depends on both: no two blocks have the same.
+    n_apart : int
+        Blocks that climb at once and do not see each other's changes.
     """
 
     def __init__(
         self, oracle: Oracle, weight: np.ndarray, C_share: float, dim: int,
-        memory_mb: float, seed: int = 0, block: int = 0,
+        memory_mb: float, seed: int = 0, block: int = 0, n_apart: int = 1,
     ) -> None:  # fmt: skip
+        oracle.climb_beside(n_apart)
         self.oracle, self.weight, self.dim = oracle, weight, dim
         self.seed, self.block = seed, block
         self.stock = _stock(oracle, C_share * weight, memory_mb * MEGABYTE)

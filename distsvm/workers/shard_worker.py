@@ -163,15 +163,17 @@ class ShardWorker:
 
     # --- dual ascent -----------------------------------------------------------------------
 
-    def hold(self, C_share: float, memory_mb: float, seed: int = 0, block: int = 0) -> None:
+    def hold(
+        self, C_share: float, memory_mb: float, seed: int = 0, n_apart: int = 1, block: int = 0
+    ) -> None:
         """Begin the dual ascent, with all α at the truths; `C_share` is C / Σc of all examples."""
-        self._held = C_share, memory_mb, seed, block
+        self._held = C_share, memory_mb, seed, n_apart, block
         self._begin_ascent()
 
     def _begin_ascent(self) -> None:
-        C_share, memory_mb, seed, block = self._held
+        C_share, memory_mb, seed, n_apart, block = self._held
         self.ascent = BlockAscent(
-            self.oracle, self.weight, C_share, self._dim, memory_mb, seed, block
+            self.oracle, self.weight, C_share, self._dim, memory_mb, seed, block, n_apart
         )
 
     def rescale(self, C_share: float, factor: float, taken: float) -> None:

@@ -17,7 +17,7 @@ def test_changes_are_those_of_a_dense_table_also_when_they_are_forgotten(seed, n
     rng = np.random.default_rng(seed)
     V = frozen(rng.standard_normal((n_rows, r)))
     last = rng.integers(0, 2, 4) * 1.5
-    changed = room_for_changes(np.arange(n_rows), V)
+    changed = room_for_changes(np.arange(n_rows), V, np.ones(n_rows))
     for _ in range(2):  # the second time where the first has lain
         changed_rows.forget(changed)
         expected = np.zeros((n_rows, r))

@@ -64,7 +64,7 @@ def test_what_blocks_answer_is_what_their_alpha_say():
     for block, spec in enumerate(PairData(inputs, outputs).specs(2)):
         made = ShardWorker(spec)
         made.bind(task, "margin", 0, False, 0)
-        made.hold(0.4, 10.0, 0, block)
+        made.hold(0.4, 10.0, seed=0, block=block)
         blocks.append(made)
     todo = Ascent(
         number=1, taken=1.0, sigma=1.0, ask="all", share=1.0, n_passes=3, n_parts=1,
