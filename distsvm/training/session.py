@@ -100,7 +100,9 @@ class Session:
         if self._taken_over is not None:
             return
         try:
-            if self._earlier is not None and self._facts["state"] == "failed":
+            if Holder.read(self.folder / LOCK) not in (None, self._me):
+                return  # taken over since the last look
+            if self._earlier is not None and self._facts.get("state") == "failed":
                 write_json(self.folder / STATE, self._earlier)
             else:
                 self._write()
