@@ -40,6 +40,10 @@ class CheckpointError(DistSVMError, ValueError):
     """A checkpoint or run folder is damaged, too new, or belongs to another problem."""
 
 
+class StoreError(OSError, CheckpointError):
+    """An object store did not do what it was asked; the message names the URI."""
+
+
 class ModelError(DistSVMError, ValueError):
     """A saved model is damaged, too new, or needs a task class that was not given."""
 

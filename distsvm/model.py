@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import reduce
 from math import ceil
 from operator import add
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,13 +19,24 @@ from distsvm.data.shard import ShardSpec
 from distsvm.errors import DAMAGE, ModelError
 from distsvm.executors import make_executor
 from distsvm.messages import Score
-from distsvm.storage import read_arrays, read_manifest, write_arrays, write_json, written_aside
+from distsvm.storage import (
+    MANIFEST,
+    Where,
+    place,
+    read_arrays,
+    read_manifest,
+    write_arrays,
+    write_json,
+    written_aside,
+)
+from distsvm.stores import StorePath
 from distsvm.tasks.base import Task
 from distsvm.tasks.registry import describe, rebuild
 from distsvm.version import __version__
 from distsvm.workers.shard_worker import ShardWorker
 
 FORMAT = 1
+ARRAYS = "arrays.npz"
 TABLE_BYTES, PIECE_BYTES = 32 << 20, 1 << 20
 
 
@@ -116,18 +126,18 @@ class Model:
         with workers, one_thread():
             yield from workers.map(_on_piece, pieces, function, self.task, self.w)
 
-    def save(self, path: str | Path) -> None:
-        """Write the model to a folder: manifest.json and arrays.npz.
+    def save(self, path: Where) -> None:
+        """Write the model to a folder, by path or URI: manifest.json and arrays.npz.
 
         A model that is there already is replaced; a folder with anything else in it is refused.
         """
         check_target(path)
         data, arrays = describe(self.task)
-        with written_aside(Path(path)) as folder:
+        with written_aside(place(path)) as folder:
             named = {f"task.{name}": array for name, array in arrays.items()}
-            digest = write_arrays(folder / "arrays.npz", {"w": self.w, **named})
+            digest = write_arrays(folder / ARRAYS, {"w": self.w, **named})
             write_json(
-                folder / "manifest.json",
+                folder / MANIFEST,
                 {
                     "kind": "distsvm model",
                     "format": FORMAT,
@@ -139,32 +149,34 @@ class Model:
             )
 
 
-def check_target(path: str | Path) -> None:
+def check_target(path: Where) -> None:
     """Refuse a path where saving a model would take the place of something else."""
-    folder = Path(path)
-    if folder.is_dir() and any(folder.iterdir()):
+    folder = place(path)
+    if folder.is_dir() and (names := {inside.name for inside in folder.iterdir()}):
+        if isinstance(folder, StorePath) and names == {ARRAYS}:
+            return  # left by one who was killed before the manifest
         try:
-            read_manifest(folder / "manifest.json", "model", sys.maxsize, ModelError)
+            read_manifest(folder / MANIFEST, "model", sys.maxsize, ModelError)
         except ModelError as error:
             raise ModelError(f"{folder} holds something else than a model: {error}") from error
     elif folder.exists() and not folder.is_dir():
         raise ModelError(f"{folder} is a file, expected a folder for the model")
 
 
-def load_model(path: str | Path, task: type[Task] | None = None) -> Model:
+def load_model(path: Where, task: type[Task] | None = None) -> Model:
     """The model that was saved in a folder.
 
     Parameters
     ----------
-    path : str or Path
+    path : path or URI
     task : class, optional
         The task's class, if it is not one of distsvm's own; its code is never taken from a file.
     """
-    folder = Path(path)
-    manifest = read_manifest(folder / "manifest.json", "model", FORMAT, ModelError)
+    folder = place(path)
+    manifest = read_manifest(folder / MANIFEST, "model", FORMAT, ModelError)
     facts = manifest.get("facts", {})
     try:
-        arrays = read_arrays(folder / "arrays.npz", ModelError, manifest["digest"])
+        arrays = read_arrays(folder / ARRAYS, ModelError, manifest["digest"])
         fields = {n.removeprefix("task."): a for n, a in arrays.items() if n.startswith("task.")}
         loaded = rebuild(manifest, fields, task)
         loaded.check_loaded()

@@ -1,9 +1,14 @@
-"""Folders written aside and renamed; the JSON and arrays of models and checkpoints."""
+"""Folders written in one step, on disks and in stores; the JSON and arrays that are in them.
+
+On a disk a folder is written aside and renamed. In a store its manifest is written last and deleted
+first: without it the folder counts as not being there.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 import stat
@@ -11,18 +16,47 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from distsvm.archives import read_npz
+from distsvm.errors import ConfigError, StoreError
+from distsvm.stores import StorePath
+from distsvm.uris import is_uri
 from distsvm.version import __version__
 
+log = logging.getLogger(__name__)
+
+Place: TypeAlias = Path | StorePath
+AnyPlace = TypeVar("AnyPlace", bound=Place)
+Where: TypeAlias = "str | os.PathLike[str] | StorePath"
+
+MANIFEST = "manifest.json"
 MAX_JSON_BYTES = 1 << 26  # as objects it takes up to some 20 times as much
 
 
-def opened_file(path: Path) -> BinaryIO:
-    """A file to read; what is none, such as a pipe or a device, would never end, and is refused."""
+def place(where: Where) -> Place:
+    """What a path or URI names: a place in a store, or one of this machine's own, as file:// is."""
+    if isinstance(where, StorePath):
+        return where
+    text = os.fspath(where)
+    if is_uri(text):
+        return StorePath.given(text)
+    if text.lower().startswith("file://"):
+        return Path(text[len("file://") :])
+    if "://" in text:
+        raise ConfigError(f"{text.partition('://')[0]}://…: expected a path, or one URI")
+    return Path(where)
+
+
+def opened_file(path: Place, limit: int | None = None) -> BinaryIO:
+    """A file to read; what is none, such as a pipe or a device, would never end, and is refused.
+
+    Nothing that is larger than the limit is fetched from a store.
+    """
+    if isinstance(path, StorePath):
+        return path.open(limit)
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would wait for its other end
     if stat.S_ISREG(os.fstat(handle).st_mode):
         return open(handle, "rb")
@@ -37,8 +71,25 @@ def new_file(path: Path) -> BinaryIO:
 
 
 @contextmanager
-def written_aside(folder: Path) -> Iterator[Path]:
-    """A folder to fill, which takes the place of `folder` in one step when all went well."""
+def written_aside(folder: AnyPlace) -> Iterator[AnyPlace]:
+    """A folder to fill, its manifest last; it takes the place of `folder` when all went well."""
+    writing = _written_last if isinstance(folder, StorePath) else _renamed
+    with writing(cast(Any, folder)) as aside:
+        yield cast(AnyPlace, aside)
+
+
+@contextmanager
+def _written_last(folder: StorePath) -> Iterator[StorePath]:
+    (folder / MANIFEST).unlink(missing_ok=True)
+    try:
+        yield folder
+    except BaseException:
+        remove_folder(folder)
+        raise
+
+
+@contextmanager
+def _renamed(folder: Path) -> Iterator[Path]:
     folder.parent.mkdir(parents=True, exist_ok=True)
     # A name of its own, so that nobody's folder is taken for a left-over.
     aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", suffix=".part", dir=folder.parent))
@@ -61,31 +112,68 @@ def written_aside(folder: Path) -> Iterator[Path]:
         aside.rename(folder)
 
 
-def write_json(path: Path, data: Any) -> None:
-    """Write JSON aside, then rename."""
+def is_whole(folder: Place) -> bool:
+    """Whether a folder that was written in one step is there: in a store, by its manifest."""
+    return isinstance(folder, Path) or (folder / MANIFEST).exists()
+
+
+def remove_folder(folder: Place) -> None:
+    """Delete a folder; in a store what cannot be deleted now is left for the next time."""
+    if isinstance(folder, Path):
+        shutil.rmtree(folder)
+        return
+    try:
+        (folder / MANIFEST).unlink(missing_ok=True)
+        folder.remove()
+    except StoreError as error:
+        log.warning("%s", error)
+
+
+def write_bytes(path: Place, data: bytes) -> None:
+    """Write a file aside, then rename; in a store, in one request."""
+    if isinstance(path, StorePath):
+        path.write(data)
+        return
     aside = path.with_name(f"{path.name}.part")
     with new_file(aside) as file:
-        file.write((json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode())
+        file.write(data)
     os.replace(aside, path)
 
 
-def read_json(path: Path, error: type[Exception]) -> Any:
+def json_bytes(data: Any) -> bytes:
+    return (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def write_json(path: Place, data: Any) -> None:
+    write_bytes(path, json_bytes(data))
+
+
+def read_json(path: Place, error: type[Exception]) -> Any:
     """The JSON of a file; `error` says clearly what is wrong with it."""
-    try:
-        with opened_file(path) as file:
+    with _read_as(path, error):
+        with opened_file(path, MAX_JSON_BYTES) as file:
             text = file.read(MAX_JSON_BYTES + 1)
         if len(text) > MAX_JSON_BYTES:
             raise error(f"{path} is larger than {MAX_JSON_BYTES >> 20} MB")
         return json.loads(text.decode("utf-8"))
+
+
+@contextmanager
+def _read_as(path: Place, error: type[Exception]) -> Iterator[None]:
+    """What fails inside is an `error` that names the file."""
+    try:
+        yield
     except FileNotFoundError:
         raise error(f"{path} does not exist") from None
-    except (OSError, ValueError, RecursionError, MemoryError) as problem:
-        if isinstance(problem, error):
-            raise
+    except error:
+        raise
+    except StoreError as problem:
+        raise error(str(problem)) from problem
+    except Exception as problem:  # there is no end to what a made-up archive can raise
         raise error(f"{path} is damaged: {problem}") from problem
 
 
-def read_manifest(path: Path, kind: str, newest: int, error: type[Exception]) -> dict[str, Any]:
+def read_manifest(path: Place, kind: str, newest: int, error: type[Exception]) -> dict[str, Any]:
     """The JSON object that says what a folder holds; refused if it is another kind or too new."""
     manifest = read_json(path, error)
     if not isinstance(manifest, dict) or manifest.get("kind") != f"distsvm {kind}":
@@ -100,19 +188,28 @@ def read_manifest(path: Path, kind: str, newest: int, error: type[Exception]) ->
     return manifest
 
 
-def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> str:
-    """Write arrays without pickle, aside and renamed, and return the file's digest."""
+def write_arrays(path: Place, arrays: dict[str, np.ndarray]) -> str:
+    """Write arrays without pickle, in one step, and return the file's digest."""
+    if isinstance(path, StorePath):
+        with tempfile.NamedTemporaryFile(prefix="distsvm-") as local:
+            _save(local, arrays)
+            path.upload(local.name)
+            return digest_of(Path(local.name))
     aside = path.with_name(f"{path.name}.part")
     with new_file(aside) as file:
-        np.savez(file, allow_pickle=False, **arrays)
-        file.flush()
+        _save(file, arrays)
         os.fsync(file.fileno())
     os.replace(aside, path)
     return digest_of(path)
 
 
+def _save(file: Any, arrays: dict[str, np.ndarray]) -> None:
+    np.savez(file, allow_pickle=False, **arrays)
+    file.flush()
+
+
 def read_arrays(
-    path: Path,
+    path: Place,
     error: type[Exception],
     digest: str | None = None,
     only: Callable[[str], bool] = lambda name: True,
@@ -121,17 +218,10 @@ def read_arrays(
 
     Any file may be given, whoever made it: see distsvm.archives.
     """
-    try:
-        with opened_file(path) as file:
-            if digest is not None and _digest(file) != digest:
-                raise error(f"{path} is damaged: its digest is not the one written beside it")
-            return read_npz(file, only)
-    except FileNotFoundError:
-        raise error(f"{path} does not exist") from None
-    except error:
-        raise
-    except Exception as problem:  # there is no end to what a made-up archive can raise
-        raise error(f"{path} is damaged: {problem}") from problem
+    with _read_as(path, error), opened_file(path) as file:
+        if digest is not None and _digest(file) != digest:
+            raise error(f"{path} is damaged: its digest is not the one written beside it")
+        return read_npz(file, only)
 
 
 def digest_of(path: Path) -> str:

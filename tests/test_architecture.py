@@ -13,7 +13,8 @@ PACKAGE = Path(distsvm.__file__).parent
 
 # Each part may import itself and the parts named here, and those only.
 BASE = {"errors", "version"}
-VALUES = BASE | {"vectors", "messages", "storage", "archives", "checks", "blas"}
+STORES = BASE | {"uris", "stores"}
+VALUES = STORES | {"vectors", "messages", "storage", "archives", "checks", "blas"}
 DATA = VALUES | {"data", "kernels"}
 TASKS = DATA | {"tasks"}
 QP = VALUES | {"qp", "kernels"}
@@ -32,7 +33,9 @@ ALLOWED = {
     "messages": BASE | {"vectors"},
     "archives": BASE,
     "checks": BASE,
-    "storage": BASE | {"archives"},
+    "uris": BASE,
+    "stores": STORES,
+    "storage": STORES | {"archives"},
     "kernels": {"kernels"},
     "data": DATA,
     "tasks": TASKS,

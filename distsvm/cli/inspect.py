@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,9 @@ from distsvm.cli.summary import CERTIFICATES, REASONS, in_words, working_set
 from distsvm.errors import DAMAGE, DistSVMError, ModelError
 from distsvm.model import Model, load_model
 from distsvm.solvers.base import Round
-from distsvm.storage import read_json
+from distsvm.storage import Place, place, read_json
 from distsvm.tasks.registry import describe
-from distsvm.training.checkpoint import read_checkpoint
+from distsvm.training.checkpoint import checkpoint_folders, read_checkpoint
 from distsvm.training.config import TrainConfig
 from distsvm.training.run_folder import RunFolder
 from distsvm.training.run_state import read_state
@@ -41,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
-    folder = Path(args.folder)
+    folder = place(args.folder)
     kind = kind_of(folder)
     try:
         if kind == "run":
@@ -61,7 +60,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     return exits.DONE
 
 
-def kind_of(folder: Path) -> str:
+def kind_of(folder: Place) -> str:
     """ "model", "checkpoint" or "run", by what the folder says of itself."""
     if not folder.exists():
         raise ModelError(f"{folder} does not exist")
@@ -79,7 +78,7 @@ def kind_of(folder: Path) -> str:
 
 
 def _model(
-    folder: Path, n_top: int, names: str | None, output: Output
+    folder: Place, n_top: int, names: str | None, output: Output
 ) -> tuple[dict[str, Any], list[str]]:
     model = load_model(folder)
     task, w = model.task, model.w
@@ -130,13 +129,13 @@ def _certificate_rows(model: Model) -> list[tuple[str, str]]:
 # --- a run and its checkpoints -------------------------------------------------------------
 
 
-def _run(folder: Path, output: Output) -> tuple[dict[str, Any], list[str]]:
+def _run(folder: Place, output: Output) -> tuple[dict[str, Any], list[str]]:
     home = RunFolder(folder)
     run = home.read()
     rounds = home.history()
     config: TrainConfig = run["config"]
     state = _state(folder)
-    checkpoints = sorted(p.name for p in (folder / "checkpoints").glob("round-????????"))
+    checkpoints = [found.name for found in checkpoint_folders(folder)]
     facts = {
         "version": run["version"], "config": config.as_dict(), "task": run["task"]["task"],
         "data": run["data"], "validation": run["validation"], **state,
@@ -161,16 +160,17 @@ def _run(folder: Path, output: Output) -> tuple[dict[str, Any], list[str]]:
     return facts, pairs(rows, output.style, output.width)
 
 
-def _state(folder: Path) -> dict[str, Any]:
+def _state(folder: Place) -> dict[str, Any]:
     """What has become of the run."""
     state = read_state(folder)
     return state.as_dict() | {"state_in_words": in_words(state)}
 
 
-def _checkpoint(folder: Path, output: Output) -> tuple[dict[str, Any], list[str]]:
+def _checkpoint(folder: Place, output: Output) -> tuple[dict[str, Any], list[str]]:
     checkpoint = read_checkpoint(folder)
-    n_bytes = sum(p.stat().st_size for p in folder.iterdir())
-    planes = len(list(folder.glob("planes-*.npz")))
+    files: list[Place] = [*folder.iterdir()]
+    n_bytes = sum(file.stat().st_size or 0 for file in files)
+    planes = sum(file.name.startswith("planes-") for file in files)
     facts: dict[str, Any] = {
         "number": checkpoint.number, "elapsed_s": checkpoint.elapsed_s,
         "problem": checkpoint.problem, "n_bytes": n_bytes, "n_plane_files": planes,

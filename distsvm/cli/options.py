@@ -118,8 +118,9 @@ GROUPS: dict[str, tuple[Option, ...]] = {
     ),
     "folder of the run": (
         Option("--run-dir", "run_dir", text, "DIR",
-               "a new folder for configuration, history, checkpoints, result and model; with it a "
-               "run can be resumed, inspected and drawn"),
+               "a new folder, or its URI in a store that fsspec can write (s3://…), for "
+               "configuration, history, checkpoints, result and model; with it a run can be "
+               "resumed, inspected and drawn"),
         Option("--checkpoint-rounds", "checkpoint_rounds", whole, "N",
                "write a checkpoint every so many rounds. Default: 100"),
         Option("--checkpoint-seconds", "checkpoint_seconds", number, "S",

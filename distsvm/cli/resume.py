@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from distsvm.cli.job_options import add_address, add_sending, send
 from distsvm.cli.options import add_config, check_config, given_config
@@ -15,6 +14,8 @@ from distsvm.cli.task_options import own
 from distsvm.errors import JobError
 from distsvm.jobs.client import Jobs, is_job_address
 from distsvm.jobs.package import Package
+from distsvm.storage import place
+from distsvm.stores import StorePath
 from distsvm.training.config import TrainConfig
 from distsvm.training.run_folder import RunFolder
 from distsvm.training.train import resume
@@ -63,16 +64,16 @@ def run(args: argparse.Namespace, output: Output) -> int:
     )
     if args.model is not None:
         result.model.save(args.model)
-    model = args.model or str(Path(args.run_dir) / "model")
+    model = args.model or str(place(args.run_dir) / "model")
     return finish(output, result, compiled, model=model, run_dir=args.run_dir)
 
 
 def _as_job(args: argparse.Namespace, output: Output) -> int:
     """Go on with the run as a job of the cluster at --address."""
     jobs = Jobs(args.address)
-    here = Path(args.run_dir)
-    is_path = here.is_absolute() or here.is_dir()
-    run_dir = str(here.absolute()) if is_path else _sent_folder(jobs, args.run_dir)
+    here = place(args.run_dir)
+    is_place = isinstance(here, StorePath) or here.is_absolute() or here.is_dir()
+    run_dir = str(here.absolute()) if is_place else _sent_folder(jobs, args.run_dir)
     package = Package(args.largest_mb)
     words = ["resume", run_dir, *_own_words(args)]
     if args.task is not None:

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from distsvm.cli.formatting import count, seconds, small
 from distsvm.cli.summary import in_words
 from distsvm.errors import CheckpointError
-from distsvm.storage import read_json, read_manifest
+from distsvm.storage import Place, place, read_json, read_manifest
+from distsvm.stores import StorePath
 from distsvm.training.run_folder import FORMAT
 from distsvm.training.run_state import last_round, read_state
 
 HEAD = ("run", "task", "state", "round", "gap", "gap/C", "eps", "last sign")
 
 
-def is_run(folder: Path) -> bool:
+def is_run(folder: Place) -> bool:
     return (folder / "run.json").is_file()
 
 
-def checked_run(folder: Path) -> Path:
+def seen_folder(word: str) -> Place | None:
+    """The folder that a word names, which may be a URI; None if it can only be that of a job."""
+    folder = place(word)
+    return folder if isinstance(folder, StorePath) or folder.is_dir() else None
+
+
+def checked_run(folder: Place) -> Place:
     """The folder, refused if it is not that of a run."""
     if not folder.is_dir():
         raise CheckpointError(f"{folder} does not exist")
@@ -28,20 +34,24 @@ def checked_run(folder: Path) -> Path:
     return folder
 
 
-def runs_below(home: Path) -> list[Path]:
+def runs_below(home: Place) -> list[Place]:
     """The folders of runs in a folder and in those inside it; a run has none inside."""
     if not home.is_dir():
         raise CheckpointError(f"{home} is not a folder")
     if is_run(home):
         return [home]
-    found = []
-    for path in sorted(home.iterdir()):
+    found: list[Place] = []
+    for path in _inside(home):
         if path.is_dir() and not path.is_symlink():
-            found += [path] if is_run(path) else [p for p in sorted(path.iterdir()) if is_run(p)]
+            found += [path] if is_run(path) else [p for p in _inside(path) if is_run(p)]
     return found
 
 
-def facts_of(folder: Path) -> dict[str, Any]:
+def _inside(folder: Place) -> list[Place]:
+    return sorted(folder.iterdir(), key=str)
+
+
+def facts_of(folder: Place) -> dict[str, Any]:
     """What there is to know of a run at a glance."""
     run = read_manifest(checked_run(folder) / "run.json", "run", FORMAT, CheckpointError)
     state = read_state(folder)
@@ -60,7 +70,7 @@ def facts_of(folder: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _ended_with(folder: Path) -> dict[str, Any]:
+def _ended_with(folder: Place) -> dict[str, Any]:
     """C and eps of the last session that ended; another than the first may have had other ones."""
     try:
         result = read_json(folder / "result.json", CheckpointError)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from distsvm.cli import exits
 from distsvm.cli.formatting import table
 from distsvm.cli.output import Output
 from distsvm.cli.run_table import HEAD, cells_of, facts_of, runs_below
 from distsvm.errors import CheckpointError
+from distsvm.storage import place
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
-    home = Path(args.folder)
+    home = place(args.folder)
     rows, damaged = [], []
     for folder in runs_below(home):
         try:
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
             damaged.append(str(error))
             continue
         output.record("run", facts)
-        name = folder.name if folder == home else str(folder.relative_to(home))
+        name = folder.name if folder == home else "/".join(folder.parts[len(home.parts) :])
         rows.append([name, *cells_of(facts)])
     if rows:
         output.show(*table(list(HEAD), rows, output.style))

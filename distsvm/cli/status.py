@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+from typing import Any
 
 from distsvm.cli import exits
 from distsvm.cli.formatting import pairs, table
 from distsvm.cli.job_options import add_address, age, connect
 from distsvm.cli.output import Output
-from distsvm.cli.run_table import facts_of, is_run, rows_of
+from distsvm.cli.run_table import facts_of, is_run, rows_of, seen_folder
+from distsvm.errors import ConfigError, StoreError
 from distsvm.jobs.client import Job
+from distsvm.storage import Place, place
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
-    if args.run is not None and Path(args.run).is_dir():
-        return _folder(Path(args.run), output)
+    if args.run is not None and (folder := seen_folder(args.run)) is not None:
+        return _folder(folder, output)
     jobs = connect(args)
     if args.run is not None:
         return _job(jobs.find(args.run), output)
@@ -40,7 +42,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     return exits.DONE
 
 
-def _folder(folder: Path, output: Output) -> int:
+def _folder(folder: Place, output: Output) -> int:
     facts = facts_of(folder)
     output.record("run", facts)
     output.show(*pairs(rows_of(facts), output.style, output.width))
@@ -48,8 +50,7 @@ def _folder(folder: Path, output: Output) -> int:
 
 
 def _job(job: Job, output: Output) -> int:
-    folder = None if job.run_dir is None else Path(job.run_dir)
-    facts = facts_of(folder) if folder is not None and is_run(folder) else None
+    facts = None if job.run_dir is None else _facts_if_seen(job.run_dir)
     output.record("job", job.as_dict() | ({} if facts is None else {"run": facts}))
     rows = [("job", job.id), ("state", job.state), ("began", f"{age(job)} ago")]
     if job.exit_code is not None:
@@ -62,3 +63,11 @@ def _job(job: Job, output: Output) -> int:
         rows += rows_of(facts)
     output.show(*pairs(rows, output.style, output.width))
     return exits.DONE
+
+
+def _facts_if_seen(run_dir: str) -> dict[str, Any] | None:
+    try:
+        folder = place(run_dir)
+        return facts_of(folder) if is_run(folder) else None
+    except (ConfigError, StoreError):  # only the cluster can open that store
+        return None

@@ -10,11 +10,11 @@ from distsvm.cli import exits
 from distsvm.cli.job_options import add_address, connect
 from distsvm.cli.output import Output
 from distsvm.cli.readers import number
-from distsvm.cli.run_table import checked_run
+from distsvm.cli.run_table import checked_run, seen_folder
 from distsvm.errors import CheckpointError
 from distsvm.training.run_state import ask_to_stop, read_state
 
-LOOK_S = 0.2
+LOOK_S, LOOK_IN_STORE_S = 0.2, 3.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,14 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, output: Output) -> int:
     until = time.monotonic() + args.wait
-    if Path(args.run).is_dir():
-        folder = checked_run(Path(args.run))
+    if (named := seen_folder(args.run)) is not None:
+        folder = checked_run(named)
         state = read_state(folder)
         if state.gone:
             raise CheckpointError(f"{folder} is not running: it is {state.state}")
         ask_to_stop(folder)
         while not state.gone and time.monotonic() < until:
-            time.sleep(LOOK_S)
+            time.sleep(LOOK_S if isinstance(folder, Path) else LOOK_IN_STORE_S)
             state = read_state(folder)
         found: dict[str, str | None] = {"run_dir": str(folder), "state": state.state}
         over = state.gone

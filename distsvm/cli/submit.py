@@ -12,6 +12,7 @@ from distsvm.cli.output import Output
 from distsvm.cli.task_options import files_of, make_task
 from distsvm.errors import ConfigError
 from distsvm.jobs.package import Package
+from distsvm.uris import check_secretless
 
 DATA = ("data", "validation")
 FOLDERS = ("model", "run_dir", "start")
@@ -41,13 +42,13 @@ def run(args: argparse.Namespace, output: Output) -> int:
     for name in (*DATA, *FOLDERS):
         found = getattr(wanted, name, None)
         for path in found if isinstance(found, list) else [found]:
-            if path is None or os.path.isabs(path) or (name in DATA and "://" in path):
-                continue
-            uri = ", or a URI" if name in DATA else ""
-            raise ConfigError(
-                f"--{name.replace('_', '-')} {path}: the job runs in another folder, on another "
-                f"machine; give an absolute path that its nodes have{uri}"
-            )
+            if path is not None and "://" in path:
+                check_secretless(path)
+            elif path is not None and not os.path.isabs(path):
+                raise ConfigError(
+                    f"--{name.replace('_', '-')} {path}: the job runs in another folder, on "
+                    "another machine; give an absolute path that its nodes have, or a URI"
+                )
     package = Package(args.largest_mb)
     for field, path, rest in files_of(wanted):
         setattr(wanted, field, package.add_file(path) + rest)

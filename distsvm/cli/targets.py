@@ -10,21 +10,27 @@ from pathlib import Path
 from typing import TextIO
 
 from distsvm.cli.output import Output
-from distsvm.errors import ConfigError, ModelError
-from distsvm.storage import read_json
+from distsvm.errors import ConfigError, ModelError, StoreError
+from distsvm.storage import MANIFEST, Place, place, read_json
+from distsvm.stores import StorePath
 
 
 def check_model_target(path: str, force: bool) -> None:
     """Refuse a folder for a model that holds anything else, or a model without --force."""
-    _check_on_disk(path, "--model")
-    folder = Path(path)
-    if folder.exists() or folder.is_symlink():
-        if folder.is_dir() and not any(folder.iterdir()):
+    folder = place(path)
+    with _named("--model", path):
+        if folder.exists() or folder.is_symlink():
+            if folder.is_dir() and not any(folder.iterdir()):
+                return
+            if not _is_model(folder):
+                raise ConfigError(
+                    f"--model {path} exists and is not a model of distsvm; not touched"
+                )
+            if not force:
+                raise ConfigError(f"--model {path} holds a model already; --force replaces it")
+        if isinstance(folder, StorePath):
+            folder.try_writing()
             return
-        if not _is_model(folder):
-            raise ConfigError(f"--model {path} exists and is not a model of distsvm; not touched")
-        if not force:
-            raise ConfigError(f"--model {path} holds a model already; --force replaces it")
     parent = next(p for p in folder.absolute().parents if p.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK):
         raise ConfigError(f"--model {path}: {parent} is not a folder that can be written to")
@@ -32,36 +38,54 @@ def check_model_target(path: str, force: bool) -> None:
 
 def check_run_target(path: str, flag: str = "--run-dir", model: str | None = None) -> None:
     """Refuse a folder for a new run that cannot be made, holds a run, or lies in the model's."""
-    _check_on_disk(path, flag)
-    folder = Path(path)
-    if os.path.lexists(folder / "run.json"):
-        raise ConfigError(
-            f"{flag} {path} holds a run already; go on with it (distsvm resume), or take another "
-            "folder"
-        )
-    there = next(p for p in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(p))
-    if not there.is_dir():
-        raise ConfigError(f"{flag} {path}: {there} is not a folder")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise ConfigError(f"{flag} {path}: {there} is not a folder that can be written to")
-    if model is not None and Path(model).resolve() in (folder.resolve(), *folder.resolve().parents):
+    folder = place(path)
+    with _named(flag, path):
+        if _is_there(folder / "run.json"):
+            raise ConfigError(
+                f"{flag} {path} holds a run already; go on with it (distsvm resume), or take "
+                "another folder"
+            )
+        if isinstance(folder, StorePath):
+            folder.try_writing()
+        else:
+            _check_on_disk(folder, flag, path)
+    if model is not None and _lies_in(folder, place(model)):
         raise ConfigError(
             f"--model {model} and {flag} {path}: the model needs a folder of its own, in which no "
             "run is kept; the run's folder gets a copy of the model anyway, as model/"
         )
 
 
-def _check_on_disk(path: str, flag: str) -> None:
-    if "://" in path:
-        raise ConfigError(
-            f"{flag} {path}: expected a folder on a file system; only data is read from object "
-            "stores"
-        )
+def _check_on_disk(folder: Path, flag: str, path: str) -> None:
+    there = next(p for p in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(p))
+    if not there.is_dir():
+        raise ConfigError(f"{flag} {path}: {there} is not a folder")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise ConfigError(f"{flag} {path}: {there} is not a folder that can be written to")
 
 
-def _is_model(folder: Path) -> bool:
+def _is_there(file: Place) -> bool:
+    return os.path.lexists(file) if isinstance(file, Path) else file.exists()
+
+
+def _lies_in(folder: Place, other: Place) -> bool:
+    if isinstance(folder, Path) and isinstance(other, Path):
+        return other.resolve() in (folder.resolve(), *folder.resolve().parents)
+    return f"{folder}/".startswith(f"{other}/")
+
+
+@contextmanager
+def _named(flag: str, path: str) -> Iterator[None]:
+    """A store that fails inside is an error that names the flag."""
     try:
-        manifest = read_json(folder / "manifest.json", ModelError)
+        yield
+    except StoreError as error:
+        raise ConfigError(f"{flag} {path}: {error}") from error
+
+
+def _is_model(folder: Place) -> bool:
+    try:
+        manifest = read_json(folder / MANIFEST, ModelError)
     except ModelError:
         return False
     return isinstance(manifest, dict) and manifest.get("kind") == "distsvm model"

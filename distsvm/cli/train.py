@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from distsvm.cli.config_file import config_text
 from distsvm.cli.data_options import add_data, data_options, n_bytes_found
@@ -15,6 +14,7 @@ from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_model_target, check_run_target
 from distsvm.cli.task_options import add_task, formats_of, make_task
 from distsvm.errors import ConfigError
+from distsvm.storage import place, write_bytes
 from distsvm.training.callbacks import Callback, RunStart
 from distsvm.training.train import train
 
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     model = parser.add_argument_group("model")
     model.add_argument(
         "--model", metavar="DIR",
-        help="write the model to this folder (without it: to model/ in the folder of --run-dir)",
+        help="write the model to this folder or URI (without it: to model/ in that of --run-dir)",
     )  # fmt: skip
     model.add_argument("--force", action="store_true", help="replace a model that is there")
     model.add_argument(
@@ -49,10 +49,10 @@ class KeptConfig(Callback):
     """Writes the whole configuration to the run's folder, as the file that would begin it again."""
 
     def __init__(self, run_dir: str, text: str) -> None:
-        self._path, self._text = Path(run_dir) / "config.toml", text
+        self._path, self._text = place(run_dir) / "config.toml", text
 
     def on_start(self, start: RunStart) -> None:
-        self._path.write_text(self._text, encoding="utf-8")
+        write_bytes(self._path, self._text.encode())
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
@@ -89,5 +89,5 @@ def run(args: argparse.Namespace, output: Output) -> int:
     if model is not None:
         result.model.save(model)
     elif run_dir is not None:
-        model = str(Path(run_dir) / "model")
+        model = str(place(run_dir) / "model")
     return finish(output, result, compiled, model=model, run_dir=run_dir)

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO, TypeAlias
 
-from distsvm.data.remote import READ_AHEAD, find_uris, is_uri, open_uri, uri_facts
+from distsvm.data.remote import READ_AHEAD, find_uris, open_uri, uri_facts
 from distsvm.errors import DataError
+from distsvm.uris import is_uri
 
 Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 TREE_ENDINGS = (".mrg", ".tree", ".trees", ".brackets", ".ptb")

@@ -136,7 +136,7 @@ class MulticlassSVC(ClassSVC):
         For solvers that draw: multi-plane draws the order in which it visits examples.
     verbose : int, default 0
         1 logs every fresh round to the logger "distsvm", 2 every round.
-    run_dir : path, optional
+    run_dir : path or URI, optional
         A new folder for configuration, history, checkpoints and model; one fit each.
 
     Attributes

@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from distsvm.errors import DAMAGE, CheckpointError
 from distsvm.report.page import page
 from distsvm.report.view import RunView, read_run
-from distsvm.storage import new_file
+from distsvm.storage import Place, Where, place, write_bytes
 
 __all__ = ["write_report"]
 
 
-def write_report(run_dir: str | Path, output: str | Path | None = None) -> Path:
+def write_report(run_dir: Where, output: Where | None = None) -> Place:
     """Write the report of a run, finished or not, as one self-contained HTML file.
 
     Parameters
     ----------
-    run_dir : str or Path
+    run_dir : path or URI
         The folder of a run; another folder is refused with a CheckpointError.
-    output : str or Path, optional
+    output : path or URI, optional
         The file to write. Default: report.html in the run's folder.
 
     Returns
     -------
-    Path
-        The file, written aside and renamed.
+    Path, or the place in a store
+        The file, written in one step.
     """
     view = read_run(run_dir)
-    path = view.path / "report.html" if output is None else Path(output)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f"{path.name}.part")
+    path = view.path / "report.html" if output is None else place(output)
+    if isinstance(path, Path):
+        path.parent.mkdir(parents=True, exist_ok=True)
     # A path with bytes that are no text must not keep the rest from being seen.
-    text = _page(view).encode("utf-8", "replace")
-    with new_file(aside) as file:
-        file.write(text)
-    os.replace(aside, path)
+    write_bytes(path, _page(view).encode("utf-8", "replace"))
     return path
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from distsvm.errors import CheckpointError
 from distsvm.solvers.base import PHASES, Round
-from distsvm.storage import read_arrays, read_json
+from distsvm.storage import Place, Where, place, read_arrays, read_json
 from distsvm.training.config import TrainConfig
 from distsvm.training.run_folder import RunFolder
 
@@ -51,7 +50,7 @@ class RunView:
         The fields of the task after training, from the run's model.
     """
 
-    path: Path
+    path: Place
     run: dict[str, Any]
     config: TrainConfig
     history: list[Round]
@@ -153,9 +152,9 @@ class RunView:
         return start
 
 
-def read_run(run_dir: str | Path) -> RunView:
+def read_run(run_dir: Where) -> RunView:
     """Read a run's folder; anything else is refused with a CheckpointError."""
-    path = Path(run_dir)
+    path = place(run_dir)
     if not (path / "run.json").is_file():
         raise CheckpointError(f"{path} is not the folder of a run: it has no run.json")
     folder = RunFolder(path)
@@ -171,7 +170,7 @@ def read_run(run_dir: str | Path) -> RunView:
     )
 
 
-def _result(path: Path) -> dict[str, Any] | None:
+def _result(path: Place) -> dict[str, Any] | None:
     result = _optional(path)
     missing = [] if result is None else [name for name in RESULT if name not in result]
     if missing:
@@ -179,14 +178,14 @@ def _result(path: Path) -> dict[str, Any] | None:
     return result
 
 
-def _optional(path: Path) -> dict[str, Any] | None:
+def _optional(path: Place) -> dict[str, Any] | None:
     data = read_json(path, CheckpointError) if path.exists() else None
     if data is not None and not isinstance(data, dict):
         raise CheckpointError(f"{path} is damaged: not an object")
     return data
 
 
-def _learned(folder: Path) -> dict[str, Any]:
+def _learned(folder: Place) -> dict[str, Any]:
     """The fields of a saved model's task; only a summary of arrays that are not short."""
     fields = (_optional(folder / "manifest.json") or {}).get("fields", {})
     if not isinstance(fields, dict):

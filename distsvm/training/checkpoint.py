@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,18 @@ import numpy as np
 from distsvm import checks
 from distsvm.errors import DAMAGE, CheckpointError
 from distsvm.executors.base import Executor
-from distsvm.storage import read_arrays, read_manifest, write_arrays, write_json, written_aside
+from distsvm.storage import (
+    MANIFEST,
+    Place,
+    is_whole,
+    read_arrays,
+    read_manifest,
+    remove_folder,
+    write_arrays,
+    write_json,
+    written_aside,
+)
+from distsvm.stores import StorePath
 from distsvm.version import __version__
 
 FORMAT = 1
@@ -27,7 +36,7 @@ VECTORS = {"w", "best_w", "start", "average", "frozen_a", "frozen_apart", "valid
 class Checkpoint:
     """A state to go on from: `problem` says what it belongs to, `arrays` is the solver's state."""
 
-    folder: Path
+    folder: Place
     number: int
     problem: dict[str, Any]
     elapsed_s: float
@@ -54,7 +63,7 @@ class Checkpoint:
         return _plane_files(self.folder, self.planes)
 
 
-def _plane_files(folder: Path, digests: list[str]) -> list[tuple[str, str]]:
+def _plane_files(folder: Place, digests: list[str]) -> list[tuple[str, str]]:
     return [
         (str((folder / planes_name(shard)).absolute()), digest)
         for shard, digest in enumerate(digests)
@@ -66,7 +75,7 @@ def planes_name(shard: int) -> str:
 
 
 def write_checkpoint(
-    run_dir: Path,
+    run_dir: Place,
     *,
     number: int,
     problem: dict[str, Any],
@@ -77,7 +86,7 @@ def write_checkpoint(
     executor: Executor,
     shards: range,
     keep: int,
-) -> Path:
+) -> Place:
     """Write the checkpoint after round `number`; each worker writes its own shards' planes."""
     home = run_dir / "checkpoints"
     folder = home / f"round-{number:08d}"
@@ -90,23 +99,23 @@ def write_checkpoint(
             "number": number, "problem": problem, "elapsed_s": elapsed_s, "seconds": seconds,
             "notes": notes, "digest": digest, "planes": planes,
         }  # fmt: skip
-        write_json(aside / "manifest.json", manifest)
-    for old in (*_folders(home)[:-keep], *home.glob(".round-*.part")):  # left by a kill
-        shutil.rmtree(old)
+        write_json(aside / MANIFEST, manifest)
+    for old in (*checkpoint_folders(run_dir)[:-keep], *_left_by_a_kill(home)):
+        remove_folder(old)
     files = _plane_files(folder, planes)
-    executor.recall("load_planes", shards=shards, each=files)  # for workers that are lost later
+    executor.recall("recall_planes", shards=shards, each=files)  # for workers that are lost later
     return folder
 
 
-def latest_checkpoint(run_dir: Path) -> Checkpoint | None:
+def latest_checkpoint(run_dir: Place) -> Checkpoint | None:
     """The newest checkpoint of a run, or None if there is none."""
-    folders = _folders(run_dir / "checkpoints")
+    folders = checkpoint_folders(run_dir)
     return read_checkpoint(folders[-1]) if folders else None
 
 
-def read_checkpoint(folder: Path) -> Checkpoint:
+def read_checkpoint(folder: Place) -> Checkpoint:
     """The checkpoint in a folder, refused if it is damaged or too new."""
-    manifest = read_manifest(folder / "manifest.json", "checkpoint", FORMAT, CheckpointError)
+    manifest = read_manifest(folder / MANIFEST, "checkpoint", FORMAT, CheckpointError)
     try:
         checks.whole("number", manifest["number"])
         checks.number("elapsed_s", manifest["elapsed_s"])
@@ -130,10 +139,10 @@ def read_checkpoint(folder: Path) -> Checkpoint:
         raise
     except DAMAGE as error:
         shown = f"no {error}" if isinstance(error, KeyError) else error
-        raise CheckpointError(f"{folder}/manifest.json is damaged: {shown}") from error
+        raise CheckpointError(f"{folder}/{MANIFEST} is damaged: {shown}") from error
 
 
-def check_same_problem(folder: Path, earlier: dict[str, Any], problem: dict[str, Any]) -> None:
+def check_same_problem(folder: Place, earlier: dict[str, Any], problem: dict[str, Any]) -> None:
     """Refuse to go on with another task, other data or another configuration."""
     parts = {"task": "another task", "data": "other data", "validation": "other validation data"}
     for name, what in parts.items():
@@ -149,7 +158,20 @@ def check_same_problem(folder: Path, earlier: dict[str, Any], problem: dict[str,
             )
 
 
-def _folders(home: Path) -> list[Path]:
+def checkpoint_folders(run_dir: Place) -> list[Place]:
+    """The checkpoints of a run, the oldest first."""
+    return [folder for folder in _rounds(run_dir / "checkpoints") if is_whole(folder)]
+
+
+def _left_by_a_kill(home: Place) -> list[Place]:
+    """What was being written, or deleted, when a driver was killed."""
+    if isinstance(home, StorePath):
+        return [folder for folder in _rounds(home) if not is_whole(folder)]
+    return list(home.glob(".round-*.part"))
+
+
+def _rounds(home: Place) -> list[Place]:
     if not home.is_dir():
         return []
-    return sorted(p for p in home.iterdir() if re.fullmatch(r"round-\d{8}", p.name))
+    found = [p for p in home.iterdir() if re.fullmatch(r"round-\d{8}", p.name)]
+    return sorted(found, key=lambda p: p.name)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from distsvm.errors import ConfigError
 from distsvm.solvers import SOLVERS
+from distsvm.uris import check_secretless
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,11 @@ class TrainConfig:
     patience : int ≥ 1, default 10
         With validation data: stop when the w of so many better primal values in a row have
         brought no lower validation loss.
-    run_dir : str, optional
-        A folder for configuration, history, checkpoints and model.
+    run_dir : path or URI, optional
+        A folder for configuration, history, checkpoints and model: on a file system that driver
+        and workers share, or in a store that fsspec can write, such as s3://bucket/runs/1
+        (memory:// for "serial" and "threads"). In a store, history.jsonl is written anew with each
+        checkpoint; a checkpoint that the store refuses is noted, and the run goes on.
     checkpoint_rounds, checkpoint_seconds : default 100 and 60
         Write a checkpoint after so many rounds or seconds, whichever comes first.
     keep_checkpoints : int ≥ 1, default 2
@@ -171,6 +175,8 @@ class TrainConfig:
                 object.__setattr__(self, name, None if value is None else os.fspath(value))
             except TypeError as error:
                 raise ConfigError(f"{name}={value!r}: expected a path") from error
+        if self.run_dir is not None:
+            check_secretless(self.run_dir)
         if self.cache_dir is not None and "://" in self.cache_dir:
             raise ConfigError(f"cache_dir={self.cache_dir!r}: expected a folder on a local disk")
         if self.worker_memory_mb is not None:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from distsvm.data.files import file_facts
 from distsvm.data.packed import files_of
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import CheckpointError
-from distsvm.storage import read_manifest, write_json
+from distsvm.storage import Place, read_manifest, write_json
 
 log = logging.getLogger(__name__)
 
@@ -50,11 +49,11 @@ class DataManifest:
         files = {path: list(file_facts(path)) for path in paths}
         return cls(files, [[[part.path, part.start, part.stop] for part in run] for run in parts])
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: Place) -> None:
         own = {"files": self.files, "shards": self.shards, "digests": self.digests}
         write_json(folder / NAME, {"kind": "distsvm data", "format": FORMAT, **own})
 
-    def check_files(self, folder: Path) -> None:
+    def check_files(self, folder: Place) -> None:
         """Refuse files that are not those of the run in this folder, if it holds one."""
         earlier = _read(folder)
         if earlier is None:
@@ -74,7 +73,7 @@ class DataManifest:
                 log.warning("%s was written again since %s was begun (%s, now %s): its examples "
                             "are compared", path, folder, stamp, stamp_now)  # fmt: skip
 
-    def check_digests(self, folder: Path) -> None:
+    def check_digests(self, folder: Place) -> None:
         """Refuse examples that are not those of the run in this folder, by their file."""
         earlier = _read(folder)
         if earlier is None:
@@ -92,7 +91,7 @@ class DataManifest:
             )
 
 
-def _read(folder: Path) -> DataManifest | None:
+def _read(folder: Place) -> DataManifest | None:
     path = folder / NAME
     if not (path.exists() and (folder / "run.json").exists()):
         return None

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import io
-import json
 import os
 import shutil
-from collections.abc import Iterator
+import tempfile
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from distsvm.data.files import whole_path
-from distsvm.errors import DAMAGE, CheckpointError, ConfigError, DistSVMError
+from distsvm.errors import DAMAGE, CheckpointError, ConfigError, DistSVMError, StoreError
 from distsvm.solvers.base import Round
-from distsvm.storage import MAX_JSON_BYTES, new_file, opened_file, read_manifest, write_json
+from distsvm.storage import Place, Where, place, read_manifest, write_json
+from distsvm.stores import StorePath
 from distsvm.tasks.base import Task
 from distsvm.tasks.outputs import to_json
 from distsvm.tasks.registry import describe, rebuild
 from distsvm.training.config import TrainConfig
+from distsvm.training.history import History, read_history, written_history
 from distsvm.training.result import TrainResult
 from distsvm.training.run_state import FINISHED
 from distsvm.training.session import Session
@@ -32,23 +33,27 @@ class RunFolder:
     Who writes holds the folder, in a session of its own: `state.json` says what has become of it.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self._given = str(path)
-        self.path = Path(path)
+    def __init__(self, path: Where) -> None:
+        self.path = place(path)
         self._session = Session(self.path)
-        self._history: TextIO | None = None
+        self._history: History | None = None
 
     def check_new(self) -> None:
         """Refuse a folder that cannot take a new run: one that holds a run is never overwritten."""
-        if "://" in self._given:
-            raise ConfigError(
-                f"run_dir={self._given!r}: a run's folder is on a file system that the driver and "
-                "the workers share; only data is read from object stores"
-            )
-        if (self.path / "run.json").exists():
-            raise ConfigError(
-                f"run_dir={str(self.path)!r} holds a run already; resume it, or take another folder"
-            )
+        try:
+            if (self.path / "run.json").exists():
+                raise ConfigError(
+                    f"run_dir={str(self.path)!r} holds a run already; resume it, or take another "
+                    "folder"
+                )
+            self._check_writable()
+        except StoreError as error:
+            raise ConfigError(f"run_dir={str(self.path)!r} cannot be made: {error}") from error
+
+    def _check_writable(self) -> None:
+        if isinstance(self.path, StorePath):
+            self.path.try_writing()
+            return
         above = next(p for p in (self.path.absolute(), *self.path.absolute().parents) if p.exists())
         if not above.is_dir() or not os.access(above, os.W_OK):
             raise ConfigError(
@@ -121,59 +126,52 @@ class RunFolder:
 
     def history(self) -> list[Round]:
         """The rounds so far; a last line cut short by a crash is left out."""
-        path = self.path / "history.jsonl"
-        rounds: list[Round] = []
-        if not path.exists():
-            return rounds
-        damage: str | None = None
-        for number, line in enumerate(self._lines(path), start=1):
-            if damage is not None:
-                raise CheckpointError(damage)
-            try:
-                rounds.append(Round.from_dict(json.loads(line.decode("utf-8"))))
-            except DAMAGE as error:
-                damage = f"{path}, line {number} is damaged: {error}"
-        return rounds
-
-    def _lines(self, path: Path) -> Iterator[bytes]:
-        try:
-            with opened_file(path) as file:
-                while line := file.readline(MAX_JSON_BYTES):
-                    yield line
-        except OSError as error:
-            raise CheckpointError(f"{path} is damaged: {error}") from error
+        return read_history(self.path)
 
     def keep_history(self, rounds: list[Round]) -> None:
         """Make `rounds` the whole history; later ones are appended."""
         self._session.begin()
-        aside = self.path / "history.jsonl.part"
-        self._history = io.TextIOWrapper(new_file(aside), encoding="utf-8")
-        for record in rounds:
-            self._write(record)
-        self._history.flush()
-        os.replace(aside, self.path / "history.jsonl")
+        self._history = written_history(self.path, rounds)
 
     def append(self, record: Round) -> bool:
-        """Write a round; returns whether somebody has asked the run to stop."""
+        """Add a round; returns whether somebody has asked the run to stop."""
         self._session.check()
-        self._write(record)
         assert self._history is not None
-        self._history.flush()
+        self._history.append(record)
         return self._session.stop_asked
 
-    def finish(self, result: TrainResult) -> None:
-        """Write result and model."""
+    def secure_history(self) -> None:
+        """Have every round written, which a checkpoint after them relies on."""
         self._session.check()
-        result.model.save(self.path / "model")
-        write_json(self.path / "result.json", result.summary())
-        for left in self.path.glob(".model-*.part"):  # by a driver that was killed here
-            shutil.rmtree(left)
+        if self._history is not None:
+            self._history.secure()
+
+    def finish(self, result: TrainResult) -> None:
+        """Write result and model; if a store fails, to a folder that the error names."""
+        self._session.check()
+        try:
+            self.secure_history()
+            _write_end(self.path, result)
+        except StoreError as error:
+            kept = Path(tempfile.mkdtemp(prefix="distsvm-run-"))
+            written_history(kept, result.history).close()
+            _write_end(kept, result)
+            raise StoreError(
+                f"the end of the run cannot be written; its model is in {kept / 'model'}, with "
+                f"result and history beside it. {error}"
+            ) from error
+        if isinstance(self.path, Path):
+            for left in self.path.glob(".model-*.part"):  # by a driver that was killed here
+                shutil.rmtree(left)
         state = "finished" if result.stop_reason in FINISHED else "stopped"
         self._session.note(state=state, stop_reason=result.stop_reason)
 
     def fail(self, error: BaseException) -> None:
         """Note why there is no result."""
         self._session.fail(error)
+        if self._session.held:
+            with suppress(CheckpointError):
+                self.secure_history()
 
     def close(self) -> None:
         self._session.end()
@@ -181,9 +179,10 @@ class RunFolder:
             self._history.close()
             self._history = None
 
-    def _write(self, record: Round) -> None:
-        assert self._history is not None
-        self._history.write(json.dumps(record.as_dict()) + "\n")
+
+def _write_end(folder: Place, result: TrainResult) -> None:
+    result.model.save(folder / "model")
+    write_json(folder / "result.json", result.summary())
 
 
 def _names_paths(paths: Any, options: Any) -> bool:

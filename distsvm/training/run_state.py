@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from distsvm.errors import CheckpointError
+from distsvm.errors import CheckpointError, StoreError
 from distsvm.solvers.base import Round
-from distsvm.storage import read_json
+from distsvm.storage import Place, opened_file, read_json
 
 LOCK, STATE, STOP = "lock.json", "state.json", "stop"
 LOST_S = 60.0
@@ -55,11 +55,13 @@ class Holder:
         return asdict(self)
 
     @classmethod
-    def read(cls, path: Path) -> Holder | None:
+    def read(cls, path: Place) -> Holder | None:
         """The holder that a file names; None where there is no such file or it is damaged."""
         try:
             data = read_json(path, CheckpointError)
             return cls(**{field.name: data[field.name] for field in fields(cls)})
+        except StoreError:  # nobody knows whether it is there
+            raise
         except (CheckpointError, KeyError, TypeError):
             return None
 
@@ -104,7 +106,7 @@ class RunState:
         }  # fmt: skip
 
 
-def read_state(folder: Path) -> RunState:
+def read_state(folder: Place) -> RunState:
     """What has become of the run in a folder."""
     holder = Holder.read(folder / LOCK)
     try:
@@ -121,10 +123,10 @@ def read_state(folder: Path) -> RunState:
     return RunState(state, age_s, known, data.get("stop_reason"), data.get("error"))
 
 
-def last_round(folder: Path) -> Round | None:
+def last_round(folder: Place) -> Round | None:
     """The last whole line of the history, found without reading the rest of it."""
     try:
-        with open(folder / "history.jsonl", "rb") as file:
+        with opened_file(folder / "history.jsonl") as file:
             file.seek(0, os.SEEK_END)
             file.seek(max(0, file.tell() - TAIL))
             lines = file.read().splitlines()
@@ -138,7 +140,7 @@ def last_round(folder: Path) -> Round | None:
     return None
 
 
-def ask_to_stop(folder: Path) -> None:
+def ask_to_stop(folder: Place) -> None:
     """Have the run end after its current round, with a checkpoint."""
     (folder / STOP).touch()
 
@@ -149,7 +151,7 @@ def born(pid: int) -> int | None:
     return int(fields[19]) if len(fields) > 19 else None
 
 
-def _without_state(folder: Path, holder: Holder | None) -> RunState:
+def _without_state(folder: Place, holder: Holder | None) -> RunState:
     """Of a run whose state was never written, or is damaged: its result tells the end."""
     if holder is not None:
         age_s = _age(folder / LOCK)
@@ -168,7 +170,7 @@ def _is_lost(holder: Holder, age_s: float) -> bool:
     return not holder.is_alive if holder.is_here else age_s > LOST_S
 
 
-def _age(path: Path) -> float:
+def _age(path: Place) -> float:
     try:
         return max(0.0, time.time() - path.stat().st_mtime)
     except OSError:

@@ -97,6 +97,7 @@ class Saving:
 
     def write(self, state: State, watch: Watch, elapsed_s: float, load_s: float) -> None:
         """Write a checkpoint: the solver's state, the workers' planes, and what validation said."""
+        self.folder.secure_history()
         arrays = state.arrays()
         if watch.w is not None:
             arrays["validation_w"] = watch.w

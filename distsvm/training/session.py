@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import suppress
 from typing import Any
 
-from distsvm.errors import CheckpointError, DistSVMError
-from distsvm.storage import read_json, write_json
+from distsvm.errors import CheckpointError, DistSVMError, StoreError
+from distsvm.storage import Place, read_json, write_json
+from distsvm.training.locks import lock_of
 from distsvm.training.run_state import LOCK, STATE, STOP, Holder, born, read_state
 
 log = logging.getLogger(__name__)
@@ -31,7 +29,7 @@ class Session:
     comes back finds another's lock, and must write nothing more: `check` raises then.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Place) -> None:
         self.folder = folder
         self.held = self.stop_asked = False
         self._taken_over: str | None = None
@@ -39,6 +37,7 @@ class Session:
             uuid.uuid4().hex, socket.gethostname(), os.getpid(), born(os.getpid()),
             os.environ.get("DISTSVM_JOB"),
         )  # fmt: skip
+        self._lock = lock_of(folder, self._me)
         self._facts: dict[str, Any] = {}
         self._earlier: Any = None
         self._writing = threading.Lock()
@@ -47,9 +46,8 @@ class Session:
 
     def take(self) -> None:
         """Hold the folder, or raise a CheckpointError that says who does."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with _alone(self.folder):
-            while not self._locked():
+        with self._lock.alone():
+            while not self._lock.take():
                 state = read_state(self.folder)
                 if state.holder is not None and not state.gone:
                     raise CheckpointError(
@@ -57,7 +55,7 @@ class Session:
                         f"it {state.age_s:.0f} s ago. Stop it first (distsvm stop {self.folder}); "
                         "a process that is gone from another host is given up after a minute"
                     )
-                self._break(state.holder)
+                self._lock.take_away(state.holder)
         self.held = True
         with suppress(FileNotFoundError):
             self._earlier = read_json(self.folder / STATE, FileNotFoundError)
@@ -97,44 +95,23 @@ class Session:
             return
         self.held = False
         self._over.set()
-        assert self._thread is not None
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
         if self._taken_over is not None:
             return
-        if self._earlier is not None and self._facts["state"] == "failed":
-            write_json(self.folder / STATE, self._earlier)
-        else:
-            self._write()
-        (self.folder / STOP).unlink(missing_ok=True)
-        (self.folder / LOCK).unlink(missing_ok=True)
-        for left in self.folder.glob(f".{LOCK}-*"):  # by a process that was killed over its lock
-            left.unlink(missing_ok=True)
-
-    def _locked(self) -> bool:
-        """Whether the lock could be made; only one process can."""
-        aside = self.folder / f".{LOCK}-{self._me.token}.part"
-        write_json(aside, self._me.as_dict())
         try:
-            os.link(aside, self.folder / LOCK)  # whole from the start, unlike a file opened "x"
-        # Held, or swept away by one who has just ended.
-        except (FileExistsError, FileNotFoundError):
-            return False
-        finally:
-            aside.unlink(missing_ok=True)
-        return True
-
-    def _break(self, holder: Holder | None) -> None:
-        """Take away the lock of a holder that is gone; another's stays."""
-        aside = self.folder / f".{LOCK}-{self._me.token}.old"
-        try:
-            os.rename(self.folder / LOCK, aside)
-        except FileNotFoundError:
-            return
-        found = Holder.read(aside)
-        if found is not None and found != holder:  # somebody was quicker, and holds it now
-            with suppress(FileExistsError, FileNotFoundError):
-                os.link(aside, self.folder / LOCK)
-        aside.unlink(missing_ok=True)
+            if Holder.read(self.folder / LOCK) not in (None, self._me):
+                return  # taken over since the last look
+            if self._earlier is not None and self._facts.get("state") == "failed":
+                write_json(self.folder / STATE, self._earlier)
+            else:
+                self._write()
+            (self.folder / STOP).unlink(missing_ok=True)
+            self._lock.release()
+        except StoreError as error:
+            log.warning(
+                "the end of the run cannot be told, and it will be taken for lost: %s", error
+            )
 
     def _beat(self) -> None:
         warned = False
@@ -155,18 +132,3 @@ class Session:
         with self._writing:
             state = {"kind": "distsvm state", "format": 1, **self._me.as_dict(), **self._facts}
             write_json(self.folder / STATE, state | {"seen": time.time()})
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Nobody else on this host is in here for the same folder.
-
-    Else a third could slip in while two find the lock of one who is gone, and the slower of the two
-    puts back what the quicker has made.
-    """
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from distsvm.blas import one_thread
 from distsvm.errors import ConfigError
+from distsvm.storage import Where
 from distsvm.tasks.base import Task
 from distsvm.training.callbacks import Callback
 from distsvm.training.config import TrainConfig
@@ -44,7 +44,7 @@ def train(
         More arguments for open_data, such as format.
     validation : like data, optional
         Stop early when the loss there no longer falls; the model is then the w of the lowest.
-    start : Model, or path of a model or run folder, optional
+    start : Model, or path or URI of a model or run folder, optional
         Ask about its w first. The data may have more examples, features and classes.
     resume : bool, default False
         Go on from the last checkpoint in run_dir; the result has the same bits as a run that was
@@ -76,7 +76,7 @@ def train(
 
 
 def resume(
-    run_dir: str | Path,
+    run_dir: Where,
     *,
     task: type[Task] | None = None,
     callbacks: Iterable[Callback] = (),
@@ -86,7 +86,7 @@ def resume(
 
     Parameters
     ----------
-    run_dir : str or Path
+    run_dir : path or URI
     task : class, optional
         The task's class, if it is not one of distsvm's own.
     **changes

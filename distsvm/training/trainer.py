@@ -7,7 +7,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,12 +15,14 @@ from distsvm.data import open_data
 from distsvm.data.files import whole_path
 from distsvm.data.keeping import Keeping
 from distsvm.data.remembered import plain_options, remembered
-from distsvm.errors import ConfigError, DataError
+from distsvm.errors import ConfigError, DataError, StoreError
 from distsvm.executors import make_executor
 from distsvm.executors.base import Executor
 from distsvm.messages import Facts, Score
 from distsvm.model import Model, load_model
 from distsvm.solvers.base import Round, State
+from distsvm.storage import place
+from distsvm.stores import StorePath
 from distsvm.tasks.base import Task
 from distsvm.training.callbacks import Callback, LogRounds, RunStart
 from distsvm.training.config import TrainConfig
@@ -72,6 +73,7 @@ class Trainer:
         self.executor: Executor = make_executor(
             config.executor, config.n_workers, compiled=task.compiled, **config.executor_options
         )
+        self._check_seen_by_workers()
         if self.executor.name == "ray":
             self.callbacks.append(RayMetrics(run_name(config.run_dir)))
         self.history: list[Round] = []
@@ -80,6 +82,17 @@ class Trainer:
         self._earlier_s = self._earlier_load_s = 0.0
         self.notes: list[str] = []
         self._notes: list[str] = []  # not told yet
+
+    def _check_seen_by_workers(self) -> None:
+        if self.folder is None or self.executor.name in ("serial", "threads"):
+            return
+        path = self.folder.path
+        if isinstance(path, StorePath) and path.in_memory:
+            self.executor.close()
+            raise ConfigError(
+                f"run_dir={str(path)!r}: memory:// is for executors serial and threads; workers of "
+                f"{self.executor.name} have a memory of their own"
+            )
 
     def hold(self) -> None:
         """Hold the folder of a run that is there, to go on with it."""
@@ -212,7 +225,7 @@ class Trainer:
         if start is None:
             return None
         if not isinstance(start, Model):
-            path = Path(start)
+            path = place(start)
             start = load_model(path / "model" if (path / "run.json").exists() else path,
                                None if self.task.compiled else type(self.task))  # fmt: skip
         return self.task.carry(start.w, start.task)
@@ -249,6 +262,14 @@ class Trainer:
         load_s = self._earlier_load_s + self.load_s
         saving.write(self.state, self.watch, self._elapsed(), load_s)
 
+    def _try_to_save(self, saving: Saving, number: int) -> None:
+        try:
+            self._save(saving)
+        except StoreError as error:  # hours of work are not given up for that
+            self._notes.append(f"no checkpoint after round {number}: {error}")
+            log.warning("%s", self._notes[-1])
+            saving.wait()
+
     # --- rounds ----------------------------------------------------------------------------
 
     def run(self) -> TrainResult:
@@ -269,7 +290,7 @@ class Trainer:
             if reason is None and (asked_to_stop or any(asked)):
                 reason = "interrupted"
             if self.saving is not None and (reason or self.saving.is_due(record.number)):
-                self._save(self.saving)
+                self._try_to_save(self.saving, record.number)
         result = self._result(reason)
         if self.folder is not None:
             self.folder.finish(result)
@@ -348,7 +369,7 @@ class Trainer:
             n_examples=self.facts.n_examples, n_dropped=self.facts.n_dropped,
             best_validation=self.watch.best,
             n_planes=last.n_planes, n_support_planes=last.n_support_planes,
-            n_refused_planes=last.n_refused_planes, notes=self.notes,
+            n_refused_planes=last.n_refused_planes, notes=[*self.notes, *self._notes],
         )  # fmt: skip
         facts = ("certificate", "primal", "dual", "gap", "stop_reason", "n_rounds", "C", "eps")
         result.model.facts.update({name: getattr(result, name) for name in facts})

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from functools import reduce
 from operator import add
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from distsvm.data.keeping import Keeping, load
 from distsvm.data.shard import ShardSpec
-from distsvm.errors import DAMAGE, CheckpointError, DataError
+from distsvm.errors import DAMAGE, CheckpointError, DataError, StoreError
 from distsvm.messages import Ascended, Ascent, Facts, Holding, Planes, Score, Summary, Sums
-from distsvm.storage import read_arrays, write_arrays
+from distsvm.storage import place, read_arrays, write_arrays
 from distsvm.tasks.base import Task
 from distsvm.tasks.climber import Live
 from distsvm.tasks.oracle import Oracle, Separation
 from distsvm.workers.ascent import BlockAscent
 from distsvm.workers.cache import PlaneCache
 from distsvm.workers.pieces import PiecedOracle, pack_pieces
+
+log = logging.getLogger(__name__)
 
 
 class ShardWorker:
@@ -236,18 +238,26 @@ class ShardWorker:
 
     def save_planes(self, path: str) -> str:
         """Write the cache to a file, and return its digest."""
-        return write_arrays(Path(path), self.carry())
+        return write_arrays(place(path), self.carry())
 
     def load_planes(self, path: str, digest: str) -> bool:
         """Take up the cache that `save_planes` wrote; False where the file is gone."""
-        if not Path(path).exists():
+        if not place(path).exists():
             return False
-        state = read_arrays(Path(path), CheckpointError, digest)
+        state = read_arrays(place(path), CheckpointError, digest)
         try:
             self.take_up(state)
         except DAMAGE as error:
             raise CheckpointError(f"{path} does not fit this shard: {error}") from error
         return True
+
+    def recall_planes(self, path: str, digest: str) -> bool:
+        """As load_planes, in the middle of a run, which goes on without if a store fails."""
+        try:
+            return self.load_planes(path, digest)
+        except StoreError as error:
+            log.warning("a shard goes on without its planes: %s", error)
+            return False
 
 
 class Tally:

@@ -101,7 +101,8 @@ def test_the_tasks_code_and_what_it_needs_are_sent(cluster, capsys, tmp_path, mo
     [
         (["--data", "here.svm"], "--data here.svm: the job runs in another folder"),
         (["--run-dir", "r"], "--run-dir r: the job runs in another folder"),
-        (["--run-dir", "s3://b/r"], "--run-dir s3://b/r: the job runs in another folder"),
+        (["--run-dir", "s3://me:word@b/r"], "a URI with a password in it"),
+        (["--model", "s3://me:word@b/m"], "a URI with a password in it"),
         (["--no-such"], "unrecognized arguments: --no-such"),
         (["--C", "-1"], "--C -1.0: expected a number > 0"),
         (["--task", "none.py:X"], "there is no file none.py"),

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from loopback_files import NoRanges, served
+from loopback_files import NoRanges, buckets, served
 
 import distsvm
 from distsvm.data import open_data
@@ -159,16 +159,8 @@ def test_without_fsspec_the_extra_is_named():
     assert 'pip install "distsvm[remote]"' in run.stdout
 
 
-def test_buckets_are_read_as_folders_are(folder, monkeypatch):
-    pytest.importorskip("s3fs", reason="s3fs is not installed")
-    moto = pytest.importorskip("moto.server", reason="moto and flask are not installed")
-    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    try:
-        port = server.get_host_and_port()[1]
-        here = {"endpoint_url": f"http://127.0.0.1:{port}", "key": "k", "secret": "s"}
-        monkeypatch.setitem(fsspec.config.conf, "s3", here)
-        store = fsspec.filesystem("s3")
+def test_buckets_are_read_as_folders_are(folder):
+    with buckets() as store:
         store.mkdir("bucket")
         store.put(str(folder / "svmlight"), "bucket/a", recursive=True)
         store.put(str(folder / "parquet"), "bucket/b", recursive=True)
@@ -178,5 +170,3 @@ def test_buckets_are_read_as_folders_are(folder, monkeypatch):
         for missing in ("s3://bucket/none.svm", "s3://nobody/a.svm"):
             with pytest.raises(DataError, match=f"{missing}: no such file, folder or bucket"):
                 open_data(missing)
-    finally:
-        server.stop()

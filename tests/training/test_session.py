@@ -11,7 +11,7 @@ import pytest
 from run_examples import StopAfter, go
 
 from distsvm import Callback
-from distsvm.errors import CheckpointError, ConfigError, TaskError
+from distsvm.errors import CheckpointError, TaskError
 from distsvm.training import session as sessions
 from distsvm.training.run_folder import RunFolder
 from distsvm.training.run_state import LOCK, STATE, ask_to_stop, last_round, read_state
@@ -110,13 +110,6 @@ def test_the_last_whole_round_is_found_behind_half_a_line(tmp_path):
     assert last_round(tmp_path / "run").number == 3
     path.write_text("half")
     assert last_round(tmp_path / "run") is None
-
-
-def test_an_object_store_is_refused_for_a_run(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match="run_dir='s3://b/r': a run's folder is on a file system"):
-        go("s3://b/r")
-    assert not list(tmp_path.iterdir())
 
 
 # --- one writer ----------------------------------------------------------------------------

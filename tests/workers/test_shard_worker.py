@@ -5,7 +5,8 @@ import pytest
 from toy_tasks import ToyChain, all_planes, toy_chains
 
 from distsvm.data.dataset import PairData
-from distsvm.errors import CheckpointError, DataError
+from distsvm.errors import CheckpointError, DataError, StoreError
+from distsvm.stores import StorePath
 from distsvm.vectors import to_dense
 from distsvm.workers.shard_worker import ShardWorker
 
@@ -97,6 +98,24 @@ def test_damaged_planes_are_refused(tmp_path):
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(CheckpointError, match="damaged"):
         worker().load_planes(str(path), digest)
+
+
+def test_a_worker_of_a_run_goes_on_without_planes_that_a_store_does_not_give(monkeypatch):
+    pytest.importorskip("fsspec", reason="fsspec is not installed")
+    path = "memory://planes/00000.npz"
+    digest = worker().save_planes(path)
+    assert worker().recall_planes(path, digest)
+    assert not worker().recall_planes("memory://planes/00001.npz", digest)
+
+    def fails(*_):
+        raise StoreError("no answer")
+
+    monkeypatch.setattr(StorePath, "open", fails)
+    assert not worker().recall_planes(path, digest)
+    with pytest.raises(StoreError, match="no answer"):
+        worker().load_planes(path, digest)
+    monkeypatch.undo()
+    StorePath("memory://planes").remove()
 
 
 def test_an_empty_shard_is_refused():

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from distsvm.data.files import opened
-from distsvm.data.remote import is_uri
 from distsvm.errors import ConfigError, DataError
+from distsvm.uris import is_uri
 
 
 class Table(Protocol):

@@ -1,4 +1,4 @@
-"""A loopback HTTP server of a folder's files, with and without ranges."""
+"""Loopback servers: of a folder's files by HTTP, with and without ranges, and of buckets."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 
 class Files(http.server.SimpleHTTPRequestHandler):
@@ -55,3 +58,23 @@ def served(folder: Path, handler: type[Files] = Files) -> Iterator[str]:
         finally:
             server.shutdown()
             thread.join()
+
+
+@contextmanager
+def buckets() -> Iterator[Any]:
+    """An S3 that this process and its workers take for the real one."""
+    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
+    pytest.importorskip("s3fs", reason="s3fs is not installed")
+    moto = pytest.importorskip("moto.server", reason="moto and flask are not installed")
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        port = server.get_host_and_port()[1]
+        here = {"endpoint_url": f"http://127.0.0.1:{port}", "key": "k", "secret": "s"}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(fsspec.config.conf, "s3", here)
+            for name, value in here.items():
+                patch.setenv(f"FSSPEC_S3_{name.upper()}", value)
+            yield fsspec.filesystem("s3")
+    finally:
+        server.stop()

@@ -1,0 +1,115 @@
+"""The lock of a run's folder: `lock.json`, which names its holder.
+
+On a disk only one process can make it. A store may let two of them, who begin in the same moment:
+the one whose lock was written over finds the other's within seconds, and must write nothing more.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
+
+from distsvm.storage import Place, json_bytes, write_json
+from distsvm.stores import StorePath
+from distsvm.training.run_state import LOCK, Holder
+
+
+def lock_of(folder: Place, me: Holder) -> Lock:
+    return StoreLock(folder, me) if isinstance(folder, StorePath) else DiskLock(folder, me)
+
+
+class Lock(ABC):
+    """The lock of one folder, for one who would hold it."""
+
+    @abstractmethod
+    def alone(self) -> AbstractContextManager[None]:
+        """Nobody else on this host is in here for the same folder, as far as that can be had."""
+
+    @abstractmethod
+    def take(self) -> bool:
+        """Whether the lock could be made."""
+
+    @abstractmethod
+    def take_away(self, holder: Holder | None) -> None:
+        """Remove the lock of a holder that is gone; another's stays."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Let others have it."""
+
+
+class DiskLock(Lock):
+    """Made by a link, which only one process can."""
+
+    def __init__(self, folder: Path, me: Holder) -> None:
+        self._folder, self._me = folder, me
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        # Else a third could slip in while two find the lock of one who is gone, and the slower of
+        # the two puts back what the quicker has made.
+        self._folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self._folder, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def take(self) -> bool:
+        aside = self._folder / f".{LOCK}-{self._me.token}.part"
+        write_json(aside, self._me.as_dict())
+        try:
+            os.link(aside, self._folder / LOCK)  # whole from the start, unlike a file opened "x"
+        # Held, or swept away by one who has just ended.
+        except (FileExistsError, FileNotFoundError):
+            return False
+        finally:
+            aside.unlink(missing_ok=True)
+        return True
+
+    def take_away(self, holder: Holder | None) -> None:
+        aside = self._folder / f".{LOCK}-{self._me.token}.old"
+        try:
+            os.rename(self._folder / LOCK, aside)
+        except FileNotFoundError:
+            return
+        found = Holder.read(aside)
+        if found is not None and found != holder:  # somebody was quicker, and holds it now
+            with suppress(FileExistsError, FileNotFoundError):
+                os.link(aside, self._folder / LOCK)
+        aside.unlink(missing_ok=True)
+
+    def release(self) -> None:
+        (self._folder / LOCK).unlink(missing_ok=True)
+        for left in self._folder.glob(f".{LOCK}-*"):  # by a process that was killed over its lock
+            left.unlink(missing_ok=True)
+
+
+class StoreLock(Lock):
+    """Made by a write that is exclusive if the store can do that, and read back."""
+
+    def __init__(self, folder: StorePath, me: Holder) -> None:
+        self._path, self._me = folder / LOCK, me
+
+    def alone(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def take(self) -> bool:
+        return self._path.create(json_bytes(self._me.as_dict())) and self._mine()
+
+    def take_away(self, holder: Holder | None) -> None:
+        found = Holder.read(self._path)
+        if found is None or found == holder:
+            self._path.unlink(missing_ok=True)
+
+    def release(self) -> None:
+        if self._mine():
+            self._path.unlink(missing_ok=True)
+
+    def _mine(self) -> bool:
+        return Holder.read(self._path) == self._me

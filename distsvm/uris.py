@@ -1,0 +1,74 @@
+"""URIs: what is one, the store that it leads to, and failures there that name it.
+
+Credentials are fsspec's business (its configuration, the environment, the cloud's own files) and
+never pass through here. A URI must mean the same to every worker; memory:// means nothing outside
+the process that wrote it.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from distsvm.errors import ConfigError, DistSVMError
+
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def is_uri(path: str) -> bool:
+    """Whether a path names a file by a scheme other than file://."""
+    return bool(SCHEME.match(path)) and not path.lower().startswith("file://")
+
+
+def check_secretless(uri: str) -> None:
+    """Refuse a URI with a password, without showing it."""
+    if urlsplit(uri).password:
+        raise ConfigError(
+            "a URI with a password in it: leave it out and give it to fsspec, whose configuration "
+            "is in ~/.config/fsspec and the environment"
+        )
+
+
+def store_of(uri: str) -> tuple[Any, str]:
+    """The file system of a URI, and the path there."""
+    check_secretless(uri)
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError as error:
+        raise ConfigError(f'{uri}: URIs need fsspec: pip install "distsvm[remote]"') from error
+    try:
+        return url_to_fs(uri)
+    except ImportError as error:
+        raise ConfigError(f'{uri}: {error}; pip install "distsvm[remote]"') from error
+    except ValueError as error:
+        raise ConfigError(f"{uri}: {error}") from error
+
+
+@contextmanager
+def told(uri: str, kind: type[DistSVMError], what: str = "read") -> Iterator[None]:
+    """What fails inside is an error of this kind with the URI: stores raise errors of many."""
+    try:
+        yield
+    except DistSVMError:
+        raise
+    except FileNotFoundError as error:
+        if uri.startswith("memory:"):
+            raise kind(
+                f"{uri}: not in the memory of this process; memory:// is for executors serial and "
+                "threads, processes and Ray need files that every worker can open"
+            ) from error
+        why = f" ({error.__cause__})" if error.__cause__ else ""
+        raise kind(f"{uri}: no such file, folder or bucket, asked from {_here()}{why}") from error
+    except PermissionError as error:
+        raise kind(f"{uri}: access was refused to {_here()} ({error})") from error
+    except Exception as error:
+        name = type(error).__name__
+        raise kind(f"{uri}: cannot be {what} from {_here()} ({name}: {error})") from error
+
+
+def _here() -> str:
+    return platform.node()
