@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from failing_store import ROOT, FailingStore, Fault, Killed, fsspec
 from loopback_files import Files, NoRanges, buckets, served
-from test_runs import StopAfter, go
+from run_examples import StopAfter, go
 from test_same_bits import history
 from test_session import dead_pid
 from toy_tasks import ToyChain
