@@ -11,7 +11,7 @@ LIBLINEAR (scikit-learn's LinearSVC) is run at each of TOLS; its time is that of
 is within 0.1% of the best known. Ours is the time until a certified P is, and, beside it, until the
 certificate itself says so: (primal − dual) / primal ≤ 0.001. Both are times of the whole call, with
 all that it does to the data. Everybody runs in a process of their own that may use one core, or
-two; blocks that are "asynchronous" see each other's changes at once. A run may take --limit seconds.
+two; "asynchronous" blocks see each other's changes at once. A run may take --limit seconds.
 CPU is the time of all threads: on a busy machine its ratios are the ones to look at.
 """
 
