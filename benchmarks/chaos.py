@@ -82,7 +82,8 @@ def main() -> None:
     started = time.perf_counter()
     peace = trained(args)
     peace_s = time.perf_counter() - started
-    print(f"in peace: {peace_s:.1f} s, primal {peace.primal:.6f}, dual {peace.dual:.6f}")
+    print(f"in peace: {peace_s:.1f} s, primal {peace.primal:.6f}, dual {peace.dual:.6f}",
+          flush=True)  # fmt: skip
     killer, rows = Killer(args.seed, args.pause), []
     killer.start()
     end = time.perf_counter() + 60 * args.minutes
@@ -96,6 +97,7 @@ def main() -> None:
         lost_s = (spent_s - peace_s) / n_kills if n_kills else 0.0
         rows.append([n_kills, result.history[-1].n_restarts, f"{spent_s:.1f}", f"{lost_s:.1f}",
                      f"{apart:.2e}", f"{result.C * result.eps:.0e}"])  # fmt: skip
+        print(f"{n_kills} kills survived in {spent_s:.1f} s", flush=True)
     killer.ended.set()
     killer.join()
     table(["kills", "rebuilt", "s", "s lost a kill", "primal apart", "C·eps"], rows)
