@@ -109,8 +109,8 @@ def draw(sweeps: dict[str, list[Point]], path: Path) -> None:
         axes.xaxis.set_major_locator(FixedLocator([p.n for p in first]))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:,.0f}"))
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.legend(loc="lower right")
-    note = "UD English EWT, XPOS; C/n constant; two cores. Open marks: ended at the time limit."
+        axes.legend(loc="upper left")
+    note = "UD English EWT, XPOS; C/n constant. Open marks: ended at the time limit."
     saved(figure, path, f"Tagging: the cost of gap/C ≤ {EPS} against n", note)
 
 
