@@ -10,6 +10,8 @@ import logging
 import sys
 import threading
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -44,6 +46,7 @@ class Nodes(Callback):
         note = record.note or ""
         if record.number == 3:
             self.cluster.remove_node(self.victim, allow_graceful=False)
+            wait_until(lambda: len(workers()) < 2)
             self.reach("removed")
         elif self.stage == "removed" and "others take over" in note:
             self.reach("moved")
@@ -52,21 +55,32 @@ class Nodes(Callback):
         elif self.stage == "added" and "joined" in note:
             self.reach("joined")
         elif self.stage == "added":
-            wait_for_actors(2)
+            wait_until(lambda: states().count("ALIVE") >= 2)
 
     def reach(self, stage: str) -> None:
         self.stage = stage
         self.times[stage] = time.monotonic()
 
 
-def wait_for_actors(n_alive: int) -> None:
-    """Rounds are too short for an actor to be started within the few that are left."""
+def wait_until(so: Callable[[], bool]) -> None:
+    """Rounds are too short for actors to end or to be started within the few that are left."""
     end = time.monotonic() + PATIENCE_S
-    while time.monotonic() < end:
-        states = [actor["State"] for actor in ray.state.actors().values()]
-        if states.count("ALIVE") >= n_alive:
-            return
+    while time.monotonic() < end and not so():
         threading.Event().wait(0.1)
+
+
+def states() -> list[str]:
+    return [actor["State"] for actor in ray.state.actors().values()]
+
+
+def workers() -> list[int]:
+    """The processes of our actors."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if "HostActor" in " ".join(process.cmdline()):
+                found.append(process.pid)
+    return found
 
 
 class Behead(Callback):
@@ -77,8 +91,7 @@ class Behead(Callback):
 
     def on_round(self, record) -> None:
         if record.number == 5:
-            family = psutil.Process().children(recursive=True)
-            self.facts["actors"] = [p.pid for p in family if "HostActor" in " ".join(p.cmdline())]
+            self.facts["actors"] = workers()
             self.seen.write_text(json.dumps(self.facts))
             self.cluster.head_node.kill_gcs_server()
             threading.Event().wait()
