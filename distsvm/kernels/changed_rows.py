@@ -12,7 +12,8 @@ import numpy as np
 from distsvm.kernels.options import kernel
 
 WORD = 64
-# bit_number's: any 6 bits of this number in a row occur once.
+# NumPy has no function for a bit's number. Any 6 bits in a row of this number occur in it once, and
+# so tell by how much it was shifted.
 _SEQUENCE = np.uint64(0x03F79D71B4CB0A89)
 _NUMBERS = np.zeros(WORD, np.int64)
 for _bit in range(WORD):

@@ -19,8 +19,9 @@ class TrainResult:
     model : Model
         With the w of the best certified primal.
     certificate : str
-        What primal and gap are: "exact", "upper bound" (the oracle only bounds its maximum),
-        or "none".
+        What primal and gap are: "exact", "upper bound" (the oracle only bounds its maximum; or no w
+        has been certified yet and the model is w = 0, where no loss is above the largest), or
+        "none".
     primal, dual, gap : float
         P(w) of the model, the best dual value, and their difference: the optimum lies between.
     stop_reason : str

@@ -50,6 +50,14 @@ class RunFolder:
         except StoreError as error:
             raise ConfigError(f"run_dir={str(self.path)!r} cannot be made: {error}") from error
 
+    def check_shared(self, executor: str) -> None:
+        """Refuse a folder that only this process sees, for workers that are elsewhere."""
+        if isinstance(self.path, StorePath) and self.path.in_memory:
+            raise ConfigError(
+                f"run_dir={str(self.path)!r}: memory:// is for executors serial and threads; "
+                f"workers of {executor} have a memory of their own"
+            )
+
     def _check_writable(self) -> None:
         if isinstance(self.path, StorePath):
             self.path.try_writing()

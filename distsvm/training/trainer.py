@@ -6,7 +6,8 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,6 @@ from distsvm.messages import Facts, Score
 from distsvm.model import Model, load_model
 from distsvm.solvers.base import Round, State
 from distsvm.storage import place
-from distsvm.stores import StorePath
 from distsvm.tasks.base import Task
 from distsvm.training.callbacks import Callback, LogRounds, RunStart
 from distsvm.training.config import TrainConfig
@@ -73,7 +73,6 @@ class Trainer:
         self.executor: Executor = make_executor(
             config.executor, config.n_workers, compiled=task.compiled, **config.executor_options
         )
-        self._check_seen_by_workers()
         if self.executor.name == "ray":
             self.callbacks.append(RayMetrics(run_name(config.run_dir)))
         self.history: list[Round] = []
@@ -82,17 +81,6 @@ class Trainer:
         self._earlier_s = self._earlier_load_s = 0.0
         self.notes: list[str] = []
         self._notes: list[str] = []  # not told yet
-
-    def _check_seen_by_workers(self) -> None:
-        if self.folder is None or self.executor.name in ("serial", "threads"):
-            return
-        path = self.folder.path
-        if isinstance(path, StorePath) and path.in_memory:
-            self.executor.close()
-            raise ConfigError(
-                f"run_dir={str(path)!r}: memory:// is for executors serial and threads; workers of "
-                f"{self.executor.name} have a memory of their own"
-            )
 
     def hold(self) -> None:
         """Hold the folder of a run that is there, to go on with it."""
@@ -108,6 +96,8 @@ class Trainer:
     ) -> None:
         """Have every worker read its own shards, scan them once, and bind the task to them."""
         config = self.config
+        if self.folder is not None and self.executor.name not in ("serial", "threads"):
+            self.folder.check_shared(self.executor.name)
         self.data, self.validation = data, validation
         if isinstance(weight, str):  # the name of a column: the validation's too, kept for resume
             options, weight = {**options, "weight": weight}, None
@@ -133,7 +123,7 @@ class Trainer:
         )
         summaries = self.executor.run("scan", self.task)
         counts = [summary.n_examples for summary in summaries]
-        summary = _sum(summaries[: len(specs)])
+        summary = reduce(add, summaries[: len(specs)])
         self.task = self.task.prepare(summary)
         self.cache_size = self._cache_size()
         firsts = np.concatenate([[0], np.cumsum(counts)[:-1]]).tolist()
@@ -149,7 +139,7 @@ class Trainer:
                 parts = self.executor.run("fingerprint", shards=self.check_shards)
                 self.check_fingerprint = "".join(parts)
                 self.manifest.digests += parts
-        self.facts = _sum(facts)
+        self.facts = reduce(add, facts)
         self._tell_dropped()
         self.load_s = time.perf_counter() - self._started
         if not self.facts.weight > 0:
@@ -410,10 +400,3 @@ class Trainer:
         finally:
             if self.folder is not None:
                 self.folder.close()
-
-
-def _sum(parts: Sequence[Any]) -> Any:
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total

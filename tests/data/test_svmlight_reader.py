@@ -1,17 +1,16 @@
-"""The svmlight reader against scikit-learn's, and against everything that can be wrong."""
+"""The svmlight reader against scikit-learn's, in any number of shards and files."""
 
 import gzip
-import io
 import logging
 import pickle
 import re
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+from svmlight_files import load, no_function_check, read, rows_of
 
 from distsvm.data.readers import lines
 from distsvm.data.readers.svmlight import SvmlightData
@@ -19,40 +18,13 @@ from distsvm.data.synthetic import make_sparse_multiclass
 from distsvm.data.writers import write_svmlight
 from distsvm.errors import ConfigError, DataError
 
-# Without deadlines: the first call may compile.
-no_function_check = settings(
-    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-
-
-def load(path, n_shards=1, **options):
-    return [spec.load() for spec in SvmlightData(path, **options).specs(n_shards)]
-
-
-def read(path, text, **options):
-    """The one shard of a file with this text."""
-    path.write_bytes(text)
-    (shard,) = load(path, **options)
-    return shard
-
-
-def rows_of(shards):
-    """Every example as (label, columns, values), over all shards."""
-    rows = []
-    for shard in shards:
-        values, columns, starts = shard.x.arrays()
-        for i, label in enumerate(shard.y.tolist()):
-            entries = slice(starts[i], starts[i + 1])
-            rows.append((label, columns[entries].tolist(), values[entries].tolist()))
-    return rows
-
 
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "a.svm"
 
 
-# --- what is read --------------------------------------------------------------------------
+# --- what is read ------------------------------------------------------------------------
 
 
 def test_random_data_equals_scikit_learns_reader(path):
@@ -155,7 +127,8 @@ def test_dtypes_other_than_float_are_refused(path):
         SvmlightData(path, dtype=np.int32)
 
 
-# --- shards --------------------------------------------------------------------------------
+# --- shards ------------------------------------------------------------------------------
+
 
 line = st.one_of(
     st.builds(
@@ -243,7 +216,7 @@ def test_specs_are_small_and_travel(tmp_path):
         assert rows_of([pickle.loads(sent).load()]) == rows_of([spec.load()])
 
 
-# --- files ---------------------------------------------------------------------------------
+# --- files -------------------------------------------------------------------------------
 
 
 def test_packed_files_equal_plain_ones_and_are_never_cut(tmp_path):
@@ -314,141 +287,3 @@ def test_file_that_vanished_or_shrank_before_loading_is_named(path):
     path.unlink()
     with pytest.raises(DataError, match=r"a\.svm: not found on .*same files"):
         spec.load()
-
-
-# --- malformed lines -----------------------------------------------------------------------
-
-BAD_LINES = {
-    b"x 1:1": ("'x'", "a label"),
-    b"1:1 2:2": ("'1:1'", "a label"),
-    b"1,2 1:1": ("'1,2'", "a label"),
-    b"nan 1:1": ("'nan'", "a label"),
-    b"1e999 1:1": ("'1e999'", "a label"),
-    b"1_0 1:1": ("'1_0'", "a label"),
-    b"qid:3 1:1": ("'qid:3'", "a label"),
-    b"1 qid:x 1:1": ("'qid:x'", "qid: and a whole number"),
-    b"1 qid:-3": ("'qid:-3'", "qid: and a whole number"),
-    b"1 1:1 qid:3": ("'qid:3'", "a whole index"),
-    b"1 abc": ("'abc'", "a whole index"),
-    b"1 -1:2": ("'-1:2'", "a whole index"),
-    b"1 1.5:2": ("'1.5:2'", "a whole index"),
-    b"1 3": ("'3'", "a whole index"),
-    b"1 :3": ("':3'", "a whole index"),
-    b"1 1 :3": ("'1'", "a whole index"),
-    b"1 2:1 2:1": ("'2:1'", "indices that increase"),
-    b"1 5:1 3:1": ("'3:1'", "indices that increase"),
-    b"1 1000000000000000000:1": ("'1000000000000000000:1'", "below 10^18"),
-    b"1 99999999999999999999999:1": ("'99999999999999999999999:1'", "below 10^18"),
-    b"1 1:": ("'1:'", "a finite number"),
-    b"1 1: 2": ("'1:'", "a finite number"),
-    b"1 1:abc": ("'1:abc'", "a finite number"),
-    b"1 1:2x": ("'1:2x'", "a finite number"),
-    b"1 1:2:3": ("'1:2:3'", "a finite number"),
-    b"1 1:nan": ("'1:nan'", "a finite number"),
-    b"1 1:-inf": ("'1:-inf'", "a finite number"),
-    b"1 3:1e999": ("'3:1e999'", "a finite number"),
-    b"1 1:.": ("'1:.'", "a finite number"),
-    b"1 1:1e": ("'1:1e'", "a finite number"),
-    b"1 1:0x10": ("'1:0x10'", "a finite number"),
-    b"1 1:--1": ("'1:--1'", "a finite number"),
-    b"1 1:1.2.3": ("'1:1.2.3'", "a finite number"),
-    b"1 1:\xff\xfe": ("'1:\\\\xff\\\\xfe'", "a finite number"),
-    b"1 1:1\x00": ("'1:1\\x00'", "a finite number"),
-    b"\xef\xbb\xbf1 1:1": ("'\\ufeff1'", "a label"),
-}
-
-
-@pytest.mark.parametrize("bad", BAD_LINES)
-@pytest.mark.parametrize("packed", [False, True])
-def test_malformed_line_is_refused_with_file_line_and_expectation(tmp_path, bad, packed):
-    found, expected = BAD_LINES[bad]
-    text = b"# head\n" + b"1 1:1\n\n" * 5 + bad + b"\r\n2 1:1\n"
-    path = tmp_path / ("bad.svm.gz" if packed else "bad.svm")
-    path.write_bytes(gzip.compress(text) if packed else text)
-    with pytest.raises(DataError) as caught:
-        load(path, 3)
-    message = str(caught.value)
-    assert message.startswith(f"{path}, line 12: found {found}, expected ")
-    assert expected in message
-
-
-@no_function_check
-@given(st.integers(0, 39), st.integers(1, 12), st.integers(1, 100))
-def test_line_numbers_count_in_the_whole_file(tmp_path, bad, n_shards, block):
-    rows = [b"1 1:1 2:2"] * 40
-    rows[bad] = b"1 1:oops"
-    path = tmp_path / "bad.svm"
-    path.write_bytes(b"\n".join(rows))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "BLOCK_BYTES", block)
-        with pytest.raises(DataError, match=rf"bad\.svm, line {bad + 1}: found '1:oops'"):
-            load(path, n_shards)
-
-
-def test_values_beyond_float32_are_refused_when_it_is_asked_for(path):
-    for text in (b"1 1:3.5e38\n", b"1 1:" + b"9" * 39 + b"\n"):
-        read(path, text)
-        with pytest.raises(DataError, match=r"line 1: found '1:.*', expected .* a finite number"):
-            read(path, text, dtype=np.float32)
-
-
-def test_long_tokens_are_shortened_in_messages(path):
-    with pytest.raises(DataError) as caught:
-        read(path, b"1 1:" + b"z" * 10000 + b"\n")
-    assert len(str(caught.value)) < 300
-
-
-# --- writing -------------------------------------------------------------------------------
-
-
-@no_function_check
-@given(
-    st.lists(
-        st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=3, max_size=3),
-        min_size=1,
-        max_size=8,
-    ),
-    st.sampled_from([0, 1]),
-    st.booleans(),
-)
-def test_written_rows_are_read_back_exactly(tmp_path, rows, base, as_sparse):
-    X, y = np.array(rows), np.array([row[0] for row in rows])
-    path = tmp_path / "x.svm"
-    write_svmlight(path, sparse.csr_matrix(X) if as_sparse else X, y, index_base=base)
-    (shard,) = load(path)
-    values, columns, starts = shard.x.arrays()
-    back = sparse.csr_matrix((values, columns - base, starts), shape=X.shape)
-    np.testing.assert_array_equal(back.toarray(), X)
-    np.testing.assert_array_equal(shard.y, y)
-
-
-def test_written_files_are_what_scikit_learn_reads(path):
-    X, y = make_sparse_multiclass(100, 50, 4, n_nonzero=5)
-    write_svmlight(path, X, y)
-    theirs, their_y = load_svmlight_file(io.BytesIO(path.read_bytes()), n_features=50)
-    np.testing.assert_array_equal(theirs.toarray(), X.toarray())
-    np.testing.assert_array_equal(their_y, y)
-
-
-def test_float32_booleans_and_whole_numbers_are_written_short_and_exactly(path):
-    write_svmlight(path, np.float32([[0.1, 2]]), [True])
-    assert path.read_text() == "1 1:0.10000000149011612 2:2.0\n"
-    write_svmlight(path, np.array([[3.0, 0.0, 2.0]]), [-1.0], index_base=0)
-    assert path.read_text() == "-1 0:3 2:2\n"
-    write_svmlight(path, np.array([[0, 7]]))
-    assert path.read_text() == "0 2:7\n"
-
-
-@pytest.mark.parametrize(
-    ("X", "y", "message"),
-    [
-        (np.array([[np.nan]]), [1], "values of rows 0 to 1 are not finite"),
-        (np.array([[1.0]]), [np.inf], "labels of rows 0 to 1 are not finite"),
-        (np.array([[1.0]]), ["a"], "expected numbers"),
-        (np.array([[1.0]]), [1, 2], r"expected \(1,\)"),
-        (np.array([1.0]), [1], r"expected \(examples, columns\)"),
-    ],
-)
-def test_what_cannot_be_read_back_is_not_written(path, X, y, message):
-    with pytest.raises(DataError, match=message):
-        write_svmlight(path, X, y)

@@ -9,9 +9,11 @@ from toy_tasks import ToyChain, all_planes, toy_chains
 from distsvm import MulticlassTask, train
 from distsvm.data.dataset import PairData
 from distsvm.data.synthetic import make_multiclass
+from distsvm.data.synthetic_trees import make_treebank
 from distsvm.errors import ConfigError
 from distsvm.messages import Ascent
 from distsvm.tasks.climber import Live
+from distsvm.tasks.parse import ParseTask
 from distsvm.vectors import to_dense
 from distsvm.workers.shard_worker import ShardWorker
 
@@ -34,6 +36,17 @@ def test_a_task_in_python_reaches_the_certified_optimum():
     )  # fmt: skip
     planes = all_planes(ToyChain(), inputs, outputs, "margin")
     check(result, planes, reference(planes, 20.0))
+
+
+def test_trees_reach_the_optimum_of_one_slack():
+    trees = make_treebank(30, max_length=8, seed=1)
+    sentences = [tree.sentence() for tree in trees]
+    config = {"C": 30.0, "eps": 1e-3}
+    one = train(ParseTask("f1"), sentences, trees, solver="one-slack", **config)
+    two = train(ParseTask("f1"), sentences, trees, solver="multi-plane", **config, **TOGETHER)
+    check_history(two)
+    assert (two.stop_reason, two.certificate) == ("eps", "exact")
+    assert max(one.dual, two.dual) <= min(one.primal, two.primal)
 
 
 def test_many_threads_on_the_same_few_weights():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -11,7 +12,11 @@ fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
 
 from fsspec.implementations.memory import MemoryFileSystem  # noqa: E402
 
+from distsvm.errors import CheckpointError  # noqa: E402
+from distsvm.storage import read_json  # noqa: E402
+
 ROOT = "failing://"
+RUN = f"{ROOT}runs/a"
 
 
 class Killed(BaseException):
@@ -90,3 +95,21 @@ class Fault:
             dead |= self.first <= self.number < self.first + self.n
         if dead:
             raise self.error(f"{operation} {path} was not done")
+
+
+def fail(*arguments, **options):
+    """Have the store fail as Fault says."""
+    FailingStore.before = staticmethod(Fault(*arguments, **options))
+    return FailingStore.before
+
+
+def in_order():
+    """Have it fail no more."""
+    FailingStore.before = staticmethod(lambda operation, path: None)
+
+
+def altered(path, **changes):
+    """Write a JSON object of the store anew, with these changes."""
+    fsspec.filesystem("failing").pipe_file(
+        str(path), json.dumps(read_json(path, CheckpointError) | changes).encode()
+    )

@@ -1,11 +1,15 @@
 """Small runs with a folder, and ways to break them off."""
 
+from types import SimpleNamespace
+
 from toy_tasks import ToyChain, toy_chains
 
 from distsvm import Callback, train
+from distsvm.training.run_folder import RunFolder
 
 INPUTS, OUTPUTS = toy_chains(n=60)
 CONFIG = {"C": 20.0, "eps": 1e-4, "executor": "serial", "n_shards": 5}
+SHORT = {"n_shards": 2, "max_rounds": 4, "checkpoint_rounds": 2}
 WORKER_FIELDS = {"seconds", "elapsed_s", "busy_s", "n_restarts", "note"}
 
 
@@ -15,6 +19,11 @@ def history(result):
         {k: v for k, v in record.as_dict().items() if k not in WORKER_FIELDS}
         for record in result.history
     ]
+
+
+def kept_history(folder):
+    """As `history`, of what a folder has."""
+    return history(SimpleNamespace(history=RunFolder(folder).history()))
 
 
 def go(run_dir, task=None, inputs=INPUTS, outputs=OUTPUTS, **more):
