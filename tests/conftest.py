@@ -14,6 +14,9 @@ from hypothesis import settings
 # What a shell runs in the background ignores SIGINT, which some tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Ray reads this once, when it is imported, and any test may be the first to import it.
+os.environ.setdefault("RAY_AUTH_MODE", "token")
+
 # Kernels compile, and machines are shared: how long an example takes proves nothing.
 settings.register_profile("distsvm", deadline=None, max_examples=50)
 settings.load_profile("distsvm")
@@ -29,7 +32,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def ray_session() -> Iterator[Any]:
     """One local Ray for the whole run: starting it takes seconds."""
-    os.environ.setdefault("RAY_AUTH_MODE", "token")
     ray = pytest.importorskip("ray", reason="Ray is not installed")
     try:
         with pytest.MonkeyPatch.context() as patch:

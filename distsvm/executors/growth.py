@@ -79,10 +79,9 @@ class Growth:
             steps.append(Request("take_up", (), (shards, states)))
             jobs.append(crew.begin(number, Job(deque(steps))))
         values(crew.finish(jobs))
-        crew.note(
-            f"{len(newcomers)} workers joined and took over "
-            f"{sum(map(len, taken.values()))} shards; there are {len(crew.active())} now"
-        )
+        who = "a worker" if len(newcomers) == 1 else f"{len(newcomers)} workers"
+        n_taken = sum(map(len, taken.values()))
+        crew.note(f"{who} joined and took over {n_taken} shards; there are {len(crew.active())} now")
 
     def _carried(self, shards: list[int]) -> dict[int, object]:
         """What the present hosts of these shards say of them; they let go of them."""

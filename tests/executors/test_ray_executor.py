@@ -96,7 +96,8 @@ def test_a_session_that_was_there_before_is_used_and_left_open(ray_session):
 
 @pytest.mark.ray
 @pytest.mark.drill
-def test_a_ray_that_was_started_here_wants_a_token_and_ends_with_close(tmp_path):
+def test_a_ray_that_was_started_here_wants_a_token_and_ends_with_close(tmp_path, monkeypatch):
+    monkeypatch.delenv("RAY_AUTH_MODE")
     text = """
 import os
 from distsvm.executors import make_executor
