@@ -142,6 +142,24 @@ class Sums:
         return self.__dict__ | {"a": a}
 
 
+@dataclass(frozen=True, eq=False)
+class Regain:
+    """What is different for blocks that have to find again what a worker has lost.
+
+    Parameters
+    ----------
+    blocks : frozenset of int
+    taken : float
+        In place of Ascent.taken.
+    w : array or None
+        Where they climb, if not where the others do.
+    """
+
+    blocks: frozenset[int]
+    taken: float
+    w: np.ndarray | None
+
+
 @dataclass(frozen=True)
 class Ascent:
     """What a block is to do in one round of the dual ascent.
@@ -167,6 +185,8 @@ class Ascent:
         No further pass once one has gained less than this for a unit of work.
     tol : float
         Values of planes that differ by no more than this count as equal.
+    regain : Regain, optional
+        After a loss.
     """
 
     number: int
@@ -178,6 +198,7 @@ class Ascent:
     n_parts: int
     least_rate: float
     tol: float
+    regain: Regain | None = None
 
 
 @dataclass(frozen=True, eq=False)

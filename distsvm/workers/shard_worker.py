@@ -189,6 +189,11 @@ class ShardWorker:
         assert self.ascent is not None, "hold() comes first"
         if self.ascent.number not in (0, todo.number - 1):
             self._begin_ascent()  # read back from a checkpoint whose α w has left behind since
+        regain = todo.regain
+        if regain is not None and self._held[-1] in regain.blocks:
+            todo = replace(todo, taken=regain.taken)
+            if regain.w is not None:
+                w, point = regain.w, w if point is None else point  # P is still asked for at w
         return self.ascent.round(w, point, todo, live)
 
     def holding(self) -> Holding:

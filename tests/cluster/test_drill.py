@@ -36,10 +36,7 @@ def test_without_the_rights_it_says_which(tmp_path):
 @pytest.mark.slow
 @pytest.mark.ray
 @pytest.mark.timeout(900)
-@pytest.mark.skipif(
-    "DISTSVM_TEST_DRILL" not in os.environ,
-    reason="starts a Ray of several nodes, about a minute: set DISTSVM_TEST_DRILL=1",
-)
+@pytest.mark.drill
 def test_a_killed_node_and_a_cut_link_change_no_bit():
     done = subprocess.run([sys.executable, str(DRILL)], capture_output=True, text=True)
     if done.returncode == CANNOT:
