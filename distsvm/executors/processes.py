@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
+import selectors
 import signal
 import sys
+import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
@@ -65,12 +69,25 @@ class _Child:
     ready: bool = False  # has it come as far as our own code?
     pulsing: bool = False  # was it asked for a sign of life?
     state: _State = _State.IDLE
+    outgoing: wire.Outgoing | None = None  # what is left of its request
+    incoming: wire.Incoming = field(default_factory=partial(wire.Incoming, writable=True))
+
+    def write(self) -> None:
+        """Write on what is left of its request."""
+        if self.outgoing is not None and self.outgoing.write(self.conn):
+            self.outgoing = None
+
+    def wanted(self) -> int:
+        """What to wait for at its pipe."""
+        if self.outgoing is None:
+            return selectors.EVENT_READ
+        return selectors.EVENT_READ | selectors.EVENT_WRITE
 
 
 class ProcessTransport(Transport):
-    """Pipes to spawned processes.
+    """Pipes to spawned processes, written and read as far as they go: nobody is waited for alone.
 
-    A process has at most one request, so a pipe never has both of its ends waiting to write.
+    A process that stops in the middle of a message is missed by its pulse, like any other.
     """
 
     def __init__(self) -> None:
@@ -108,26 +125,36 @@ class ProcessTransport(Transport):
         frames = wire.encode((request.verb, request.shared, request.own, request.ticket))
         child = self._children[worker]
         child.state = _State.MIDWAY
+        child.outgoing = wire.Outgoing(frames)
         with suppress(OSError):  # it is dead, and receive will say so
-            wire.send(child.conn, frames)
+            child.write()
         child.state = _State.BUSY
 
     def receive(
         self, workers: Sequence[int], timeout_s: float | None = None
     ) -> list[tuple[int, Reply | Gone]]:
-        handles: dict[Any, int] = {}
+        cut_off = [w for w in workers if self._children[w].state is not _State.BUSY]
+        if cut_off:
+            return [(worker, Gone("an interrupt cut off its message")) for worker in cut_off]
+        until_s = time.monotonic() + (math.inf if timeout_s is None else timeout_s)
         answers: list[tuple[int, Reply | Gone]] = []
-        for worker in workers:
-            child = self._children[worker]
-            handles[child.conn] = handles[child.process.sentinel] = worker
-            if child.state is not _State.BUSY:
-                answers.append((worker, Gone("an interrupt cut off its message")))
-        ready = [] if answers else wait(list(handles), timeout_s)
-        for worker in sorted({handles[handle] for handle in ready}):
-            answer = self._read(self._children[worker])
-            if answer is not None:
-                answers.append((worker, answer))
-        return answers
+        with selectors.PollSelector() as selector:
+            for worker in workers:
+                child = self._children[worker]
+                selector.register(child.conn, child.wanted(), worker)
+                selector.register(child.process.sentinel, selectors.EVENT_READ, worker)
+            while True:
+                left_s = until_s - time.monotonic()
+                events = selector.select(None if timeout_s is None else left_s)
+                ended = {key.data for key, _ in events if isinstance(key.fileobj, int)}
+                for worker in sorted({key.data for key, _ in events}):
+                    child = self._children[worker]
+                    answer = self._proceed(child, worker in ended)
+                    selector.modify(child.conn, child.wanted(), worker)
+                    if answer is not None:
+                        answers.append((worker, answer))
+                if answers or time.monotonic() >= until_s:
+                    return answers
 
     def alive(self, workers: Sequence[int]) -> set[int]:
         return {worker for worker in workers if _has_pulse(self._children[worker])}
@@ -140,32 +167,39 @@ class ProcessTransport(Transport):
             self._finalizer = None
         self._blocks = Blocks()
 
-    def _read(self, child: _Child) -> Reply | Gone | None:
-        """The child's answer, or none if it has only said that it is ready."""
+    def _proceed(self, child: _Child, ended: bool) -> Reply | Gone | None:
+        """Read and write on; the child's answer, if that is whole now."""
+        child.state = _State.MIDWAY
+        message = None
         try:
-            if not child.conn.poll():  # then it was the sentinel: ended, with nothing left to say
-                raise EOFError
-            child.state = _State.MIDWAY
-            head, buffers = wire.receive(child.conn, writable=True)
+            message = child.incoming.read(child.conn)
+            if message is None:
+                child.write()
         except (EOFError, OSError):
+            ended = True
+        if message is None:
             child.state = _State.BUSY
-            try:
-                return _post_mortem(child)
-            except ConfigError:  # of the others too: what they print must not follow the error
-                self.end(list(self._children))
-                raise
+            return self._lost(child) if ended else None
+        child.incoming = wire.Incoming(writable=True)
         if not child.ready:
             child.ready, child.state = True, _State.BUSY
             return None
         child.state = _State.IDLE
         try:
-            reply, block = wire.decode(head, buffers)
+            reply, block = wire.decode(*message)
         except Exception as error:
             text = f"a worker's answer cannot be read here: {wire.unread(error)}"
             return Reply(failure=Failure(None, TaskError(text), ""))
         if block is not None:
             self._blocks.keep(block)
         return reply
+
+    def _lost(self, child: _Child) -> Gone:
+        try:
+            return _post_mortem(child)
+        except ConfigError:  # of the others too: what they print must not follow the error
+            self.end(list(self._children))
+            raise
 
 
 def _spawn(worker: int) -> _Child:
@@ -178,6 +212,7 @@ def _spawn(worker: int) -> _Child:
         process.start()
     for end in (theirs, their_pulse):  # so that the end of the process is the end of the pipe
         end.close()
+    os.set_blocking(ours.fileno(), False)
     return _Child(process, ours, our_pulse, n_oom_kills())
 
 

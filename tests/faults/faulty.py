@@ -30,6 +30,15 @@ def fail(how: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     elif how == "stop":  # as a machine that the network has lost: alive, and never heard of again
         os.kill(os.getpid(), signal.SIGSTOP)
+    elif how == "half":  # the next answer stops within its first bytes
+        write = os.writev
+
+        def stop(pipe: int, parts: list[memoryview]) -> int:
+            write(pipe, [parts[0][:3]])
+            os.kill(os.getpid(), signal.SIGSTOP)
+            raise AssertionError("it goes on")
+
+        os.writev = stop
     elif how == "hang":  # alive, and never done
         threading.Event().wait()
     elif how == "memory":
