@@ -25,7 +25,7 @@ from distsvm.executors import wire
 from distsvm.executors.base import checked_n_workers
 from distsvm.executors.blocks import Blocks, Packed, unlink
 from distsvm.executors.host import Failure, Reply
-from distsvm.executors.oom import n_oom_kills
+from distsvm.executors.oom import OomKills
 from distsvm.executors.recovery import Kind, Limits
 from distsvm.executors.remote import RemoteExecutor
 from distsvm.executors.serving import serve
@@ -65,7 +65,6 @@ class _Child:
     process: BaseProcess
     conn: Connection
     pulse: Connection  # what is written here comes back, whatever the process is at
-    n_oom_kills: int  # of the whole system when it was started
     ready: bool = False  # has it come as far as our own code?
     pulsing: bool = False  # was it asked for a sign of life?
     state: _State = _State.IDLE
@@ -93,6 +92,7 @@ class ProcessTransport(Transport):
     def __init__(self) -> None:
         self._children: dict[int, _Child] = {}
         self._blocks = Blocks()
+        self._oom_kills = OomKills()
         self._finalizer: weakref.finalize | None = None
 
     def launch(self, workers: Sequence[int], timeout_s: float | None = None) -> Mapping[int, str]:
@@ -196,7 +196,7 @@ class ProcessTransport(Transport):
 
     def _lost(self, child: _Child) -> Gone:
         try:
-            return _post_mortem(child)
+            return _post_mortem(child, self._oom_kills)
         except ConfigError:  # of the others too: what they print must not follow the error
             self.end(list(self._children))
             raise
@@ -213,7 +213,7 @@ def _spawn(worker: int) -> _Child:
     for end in (theirs, their_pulse):  # so that the end of the process is the end of the pipe
         end.close()
     os.set_blocking(ours.fileno(), False)
-    return _Child(process, ours, our_pulse, n_oom_kills())
+    return _Child(process, ours, our_pulse)
 
 
 def _has_pulse(child: _Child) -> bool:
@@ -235,14 +235,14 @@ def _has_pulse(child: _Child) -> bool:
     return True
 
 
-def _post_mortem(child: _Child) -> Gone:
+def _post_mortem(child: _Child, oom_kills: OomKills) -> Gone:
     child.process.join(_PATIENCE_S)
     code = child.process.exitcode
     if code is None:
         return Gone("its pipe closed")
     if code < 0:
         text = f"its process was ended by signal {-code} ({signal.strsignal(-code)})"
-        if -code == signal.SIGKILL and n_oom_kills() > child.n_oom_kills:
+        if -code == signal.SIGKILL and oom_kills.one_more():
             return Gone(f"{text}, as the system does for want of memory", Kind.OUT_OF_MEMORY)
         return Gone(text)
     if not child.ready:
