@@ -13,7 +13,7 @@ from toy_tasks import ToyChain, toy_chains
 
 INPUTS, OUTPUTS = toy_chains(n=40)
 CONFIG = {"C": 20.0, "eps": 1e-3, "n_shards": 4}
-STARVED_BYTES = 2 * 2**30  # more than there is wherever "starve" is tried
+STARVED_BYTES = 4 * 2**30  # more than there is wherever "starve" is tried
 
 
 def first(path: str) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 from cgroups import limited, why_not
 from faulty import CONFIG, INPUTS, OUTPUTS, rounds, shared_memory
@@ -18,16 +20,33 @@ from toy_tasks import ToyChain
 from distsvm import train
 
 RUN = Path(__file__).with_name("oom_run.py")
-OPTIONS = {"worker_timeout_s": 30.0}
+OPTIONS = {"worker_timeout_s": 60.0}
 LIMIT = 2**30  # room for a driver and two workers, and less than a worker then takes
 
 
+def words(folder: Path, executor: str) -> list[str]:
+    return [sys.executable, str(RUN), str(folder), executor, json.dumps(OPTIONS)]
+
+
 def ended(command: list[str]) -> dict:
-    """What the run has told."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    """What the run has told; whatever becomes of it, none of its processes is left."""
+    environment = {
+        **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(16),
+    }  # fmt: skip
+    run = psutil.Popen(
+        command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        out, err = run.communicate(timeout=200)
+    except subprocess.TimeoutExpired:
+        family = [run, *run.children(recursive=True)]
+        for process in family:
+            process.kill()
+        psutil.wait_procs(family, timeout=30)
+        raise
+    assert run.returncode == 0, err
+    return json.loads(out.splitlines()[-1])
 
 
 def check(seen: dict, told: str) -> None:
@@ -45,9 +64,17 @@ def test_a_worker_that_the_kernel_kills_for_its_memory_gives_the_same_bits(tmp_p
     if reason:
         pytest.skip(reason)
     blocks = shared_memory()
-    words = [sys.executable, str(RUN), str(tmp_path), "processes", json.dumps(OPTIONS)]
     with limited(LIMIT) as group:
-        seen = ended(group.command(*words))
+        seen = ended(group.command(*words(tmp_path, "processes")))
         assert not group.processes()
     check(seen, r"signal 9 \(Killed\), as the system does for want of memory")
     assert shared_memory() <= blocks
+
+
+@pytest.mark.ray
+@pytest.mark.drill
+def test_an_actor_that_rays_memory_monitor_kills_gives_the_same_bits(tmp_path):
+    """The Ray is the run's own, and ends with it."""
+    pytest.importorskip("ray", reason="Ray is not installed")
+    check(ended(words(tmp_path, "ray")), "OutOfMemoryError: .*running low on memory")
+    assert not psutil.pid_exists(int((tmp_path / "victim").read_text()))
