@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+from scarce_memory import hoard
 from toy_tasks import ToyChain, toy_chains
 
 INPUTS, OUTPUTS = toy_chains(n=40)
 CONFIG = {"C": 20.0, "eps": 1e-3, "n_shards": 4}
-STARVED_BYTES = 4 * 2**30  # more than there is wherever "starve" is tried
 
 
 def first(path: str) -> bool:
@@ -44,11 +44,8 @@ def fail(how: str) -> None:
         threading.Event().wait()
     elif how == "memory":
         raise MemoryError("no more")
-    elif how == "starve":  # until the system puts an end to it
-        Path("/proc/self/oom_score_adj").write_text("1000")  # to this process, not to another
-        hoard = [b"x" * 2**24 for _ in range(STARVED_BYTES // 2**24)]
-        threading.Event().wait()  # for its end, if that is still to come
-        del hoard
+    elif how == "starve":
+        hoard()
     elif how == "exit":
         os._exit(3)
 

@@ -1,10 +1,10 @@
-"""A memory cgroup with a limit: beyond it the kernel really kills."""
+"""Memory that really runs out: who takes too much of it is killed by the kernel, or by Ray."""
 
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,8 @@ import psutil
 
 from distsvm.executors.oom import memory_groups
 
+BLOCK_BYTES = 2**24
+MOST_BYTES = 4 * 2**30  # that are ever taken, should nobody mind
 # What limits memory, and what keeps it from being swapped instead, in versions 1 and 2.
 LIMITS = {
     "memory.limit_in_bytes": "memory.memsw.limit_in_bytes",
@@ -20,9 +22,38 @@ LIMITS = {
 }
 
 
+def hoard(before_each: Callable[[], object] = lambda: None) -> None:
+    """Take more and more memory until somebody puts an end to this process."""
+    Path("/proc/self/oom_score_adj").write_text("1000")  # to this one, not to another
+    blocks = []
+    for _ in range(MOST_BYTES // BLOCK_BYTES):
+        before_each()
+        blocks.append(b"x" * BLOCK_BYTES)
+    threading.Event().wait()  # for the end, if that is still to come
+
+
+def start_ray(n_bytes: int) -> None:
+    """A Ray of this process's own that kills workers once so much more is in use than now."""
+    import ray
+
+    memory = psutil.virtual_memory()
+    threshold = (memory.total - memory.available + n_bytes) / memory.total
+    ray.init(
+        address="local", num_cpus=2, include_dashboard=False, log_to_driver=False,
+        logging_level="ERROR", object_store_memory=100_000_000,
+        _system_config={"memory_usage_threshold": threshold, "memory_monitor_refresh_ms": 100},
+    )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Group:
+    """A memory cgroup."""
+
     folder: Path
+
+    def enter(self) -> None:
+        """Have this process, and what it starts from now on, live in it."""
+        (self.folder / "cgroup.procs").write_text(str(os.getpid()))
 
     def command(self, *words: str) -> list[str]:
         """Runs these words inside of the group."""
@@ -34,16 +65,19 @@ class Group:
             *words,
         ]
 
-    def processes(self) -> set[int]:
-        return set(map(int, (self.folder / "cgroup.procs").read_text().split()))
+    def processes(self) -> list[psutil.Process]:
+        found = []
+        for pid in (self.folder / "cgroup.procs").read_text().split():
+            with suppress(psutil.NoSuchProcess):
+                found.append(psutil.Process(int(pid)))
+        return found
 
     def end_all(self) -> None:
         """Kill every process that is in it."""
-        left = []
-        for pid in self.processes():
+        left = self.processes()
+        for process in left:
             with suppress(psutil.NoSuchProcess):
-                left.append(psutil.Process(pid))
-                left[-1].send_signal(signal.SIGKILL)
+                process.kill()
         psutil.wait_procs(left, timeout=30)
 
 
