@@ -33,6 +33,7 @@ from distsvm.executors.transport import Gone, Request, Transport
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _PATIENCE_S = 5.0  # for a process that was told to end
+_STARTING_S = 300.0  # for one that is starting, and imports who knows what
 
 
 class ProcessesExecutor(RemoteExecutor):
@@ -65,6 +66,7 @@ class _Child:
     process: BaseProcess
     conn: Connection
     pulse: Connection  # what is written here comes back, whatever the process is at
+    started_s: float  # by time.monotonic
     ready: bool = False  # has it come as far as our own code?
     pulsing: bool = False  # was it asked for a sign of life?
     state: _State = _State.IDLE
@@ -106,9 +108,13 @@ class ProcessTransport(Transport):
                 self, _abandon, os.getpid(), self._children, self._blocks.linked
             )
         self.end(workers)
+        unplaced = {}
         for worker in workers:
-            self._children[worker] = _spawn(worker)
-        return {}
+            try:
+                self._children[worker] = _spawn(worker)
+            except OSError as error:  # no memory, process or file is left to start one with
+                unplaced[worker] = f"a worker process cannot be started: {error}"
+        return unplaced
 
     def end(self, workers: Sequence[int]) -> None:
         for worker in workers:
@@ -133,7 +139,7 @@ class ProcessTransport(Transport):
     def receive(
         self, workers: Sequence[int], timeout_s: float | None = None
     ) -> list[tuple[int, Reply | Gone]]:
-        cut_off = [w for w in workers if self._children[w].state is not _State.BUSY]
+        cut_off = [w for w in workers if not self._asked(w)]
         if cut_off:
             return [(worker, Gone("an interrupt cut off its message")) for worker in cut_off]
         until_s = time.monotonic() + (math.inf if timeout_s is None else timeout_s)
@@ -155,6 +161,11 @@ class ProcessTransport(Transport):
                         answers.append((worker, answer))
                 if answers or time.monotonic() >= until_s:
                     return answers
+
+    def _asked(self, worker: int) -> bool:
+        """Whether it has a whole request, and exists: it too may have been interrupted in that."""
+        child = self._children.get(worker)
+        return child is not None and child.state is _State.BUSY
 
     def alive(self, workers: Sequence[int]) -> set[int]:
         return {worker for worker in workers if _has_pulse(self._children[worker])}
@@ -213,21 +224,22 @@ def _spawn(worker: int) -> _Child:
     for end in (theirs, their_pulse):  # so that the end of the process is the end of the pipe
         end.close()
     os.set_blocking(ours.fileno(), False)
-    return _Child(process, ours, our_pulse)
+    return _Child(process, ours, our_pulse, time.monotonic())
 
 
 def _has_pulse(child: _Child) -> bool:
     """Whether it has answered since it was last asked; it is asked again then.
 
-    One that is still starting counts as alive: nobody there can answer yet.
+    One that is still starting counts as alive for a while: nobody there can answer yet.
     """
+    starting = not child.ready and time.monotonic() - child.started_s < _STARTING_S
     try:
         if not child.pulsing:
             child.pulse.send_bytes(b".")
             child.pulsing = True
-            return not child.ready
+            return starting
         if not child.pulse.poll():
-            return not child.ready
+            return starting
         child.pulse.recv_bytes()
         child.pulse.send_bytes(b".")
     except (OSError, EOFError):
