@@ -162,11 +162,6 @@ class ProcessTransport(Transport):
                 if answers or time.monotonic() >= until_s:
                     return answers
 
-    def _asked(self, worker: int) -> bool:
-        """Whether it has a whole request, and exists: it too may have been interrupted in that."""
-        child = self._children.get(worker)
-        return child is not None and child.state is _State.BUSY
-
     def alive(self, workers: Sequence[int]) -> set[int]:
         return {worker for worker in workers if _has_pulse(self._children[worker])}
 
@@ -177,6 +172,11 @@ class ProcessTransport(Transport):
             self._finalizer()
             self._finalizer = None
         self._blocks = Blocks()
+
+    def _asked(self, worker: int) -> bool:
+        """Whether it has a request; an interrupt may have come before, or before its very start."""
+        child = self._children.get(worker)
+        return child is not None and child.state is _State.BUSY
 
     def _proceed(self, child: _Child, ended: bool) -> Reply | Gone | None:
         """Read and write on; the child's answer, if that is whole now."""
