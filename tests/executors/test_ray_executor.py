@@ -15,7 +15,7 @@ from hosted import Hosted
 
 from distsvm.errors import ConfigError, PlacementError, WorkerLost
 from distsvm.executors import make_executor
-from distsvm.executors.ray import RayExecutor, _options
+from distsvm.executors.ray import RayExecutor, _options, starved
 from distsvm.executors.ray_session import check_reachable, room_on
 
 
@@ -191,3 +191,15 @@ def test_room_on_a_node_is_that_of_the_scarcest_resource():
     assert room_on({"CPU": 8.0, "GPU": 2.0}, {"CPU": 1, "GPU": 1}) == 2
     assert room_on({"CPU": 8.0}, {"CPU": 1, "GPU": 1}) == 0
     assert room_on({"CPU": 1.0}, {"CPU": 0.25}) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Worker exit type: NODE_OUT_OF_MEMORY Worker exit detail: it had too much", True),
+        ("The actor died.\n1 worker(s) were killed due to the node running low on memory.", True),
+        ("Worker exit type: SYSTEM_ERROR Some common causes include: (1) the OOM killer", False),
+    ],
+)
+def test_a_death_told_by_rays_memory_monitor_is_one_for_want_of_memory(text, expected):
+    assert starved(RuntimeError(text)) is expected

@@ -18,6 +18,7 @@ FAULTS = {
     "kill": ("ended by signal 9", "building it again"),
     "exit": ("ended with code 3", "building it again"),
     "stop": ("no sign of life for", "others take over"),
+    "half": ("no sign of life for", "others take over"),
     "hang": ("no answer after", "others take over"),
     "memory": ("out of memory, with 2 shards and", "others take over"),
 }
