@@ -4,8 +4,8 @@ Run: python benchmarks/soak.py [--minutes 30] [--executor ray] [--solver multi-p
 
 Runs with checkpoints, one after another in one process. After each, what the driver and the workers
 hold for themselves (USS; pages shared with others are not counted), open files of the driver, and
-blocks in /dev/shm. The runs are told in tenths of the time, by their medians; the first tenth is
-for warming up. Ends with code 1 if anything has grown.
+blocks in /dev/shm. The runs are told in tenths, by their medians; the first is for warming up.
+Ends with code 1 if anything has grown.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from pathlib import Path
 
 import psutil
@@ -26,7 +27,7 @@ from support import MB, machine, table
 from distsvm import Callback, MulticlassTask, train
 from distsvm.data.synthetic import make_multiclass
 
-N_PARTS = 10
+N_PARTS, LEAST_RUNS = 10, 4
 
 
 @dataclass(frozen=True)
@@ -73,20 +74,19 @@ def main() -> None:
         import ray
 
         ray.init(address="local", include_dashboard=False, log_to_driver=False)
-    while time.perf_counter() - watch.started < 60 * args.minutes:
+    end_s = watch.started + 60 * args.minutes
+    while time.perf_counter() < end_s or len(watch.samples) < LEAST_RUNS:
         with tempfile.TemporaryDirectory() as folder:
             train(
                 MulticlassTask(), data, executor=args.executor, n_workers=2, callbacks=[watch],
                 solver=args.solver, run_dir=Path(folder) / "run", checkpoint_rounds=50, **CONFIG,
             )  # fmt: skip
-    parts = [part for number in range(N_PARTS) if (part := median(watch.samples, number, args))]
+    parts = [median(part) for part in tenths(watch.samples)]
     table(
         ["minute", "runs", "driver MB", "workers MB", "files", "blocks"],
         [(f"{p.at_s / 60:.3g}", n, f"{p.driver_mb:.1f}", f"{p.workers_mb:.1f}", p.n_files,
           p.n_blocks) for p, n in parts],
     )  # fmt: skip
-    if len(parts) < 3:
-        sys.exit("too short to say whether anything grows")
     (first, _), (last, _) = parts[1], parts[-1]
     grown = []
     for name in ("driver_mb", "workers_mb", "n_files", "n_blocks"):
@@ -98,15 +98,18 @@ def main() -> None:
         sys.exit(f"not flat: {', '.join(grown)}")
 
 
-def median(samples: list[Sample], part: int, args: argparse.Namespace) -> tuple[Sample, int] | None:
-    """The medians of one tenth of the time, and of how many runs."""
-    width = 60 * args.minutes / N_PARTS
-    own = [s for s in samples if min(N_PARTS - 1, int(s.at_s / width)) == part]
-    if not own:
-        return None
+def tenths(samples: list[Sample]) -> list[list[Sample]]:
+    """The runs in ten parts, or as many as there are runs."""
+    n_parts = min(N_PARTS, len(samples))
+    edges = [len(samples) * part // n_parts for part in range(n_parts + 1)]
+    return [samples[low:high] for low, high in pairwise(edges)]
+
+
+def median(samples: list[Sample]) -> tuple[Sample, int]:
+    """The medians of some runs, and of how many."""
     names = [field.name for field in fields(Sample)]
-    middle = (statistics.median_low([getattr(s, name) for s in own]) for name in names)
-    return Sample(*middle), len(own)
+    middle = (statistics.median_low([getattr(s, name) for s in samples]) for name in names)
+    return Sample(*middle), len(samples)
 
 
 if __name__ == "__main__":

@@ -95,6 +95,7 @@ class ProcessTransport(Transport):
         self._children: dict[int, _Child] = {}
         self._blocks = Blocks()
         self._oom_kills = OomKills()
+        self._any_ready = False  # whether any process has ever come as far as our own code
         self._finalizer: weakref.finalize | None = None
 
     def launch(self, workers: Sequence[int], timeout_s: float | None = None) -> Mapping[int, str]:
@@ -194,6 +195,7 @@ class ProcessTransport(Transport):
         child.incoming = wire.Incoming(writable=True)
         if not child.ready:
             child.ready, child.state = True, _State.BUSY
+            self._any_ready = True
             return None
         child.state = _State.IDLE
         try:
@@ -207,7 +209,7 @@ class ProcessTransport(Transport):
 
     def _lost(self, child: _Child) -> Gone:
         try:
-            return _post_mortem(child, self._oom_kills)
+            return _post_mortem(child, self._oom_kills, self._any_ready)
         except ConfigError:  # of the others too: what they print must not follow the error
             self.end(list(self._children))
             raise
@@ -247,7 +249,7 @@ def _has_pulse(child: _Child) -> bool:
     return True
 
 
-def _post_mortem(child: _Child, oom_kills: OomKills) -> Gone:
+def _post_mortem(child: _Child, oom_kills: OomKills, any_ready: bool) -> Gone:
     child.process.join(_PATIENCE_S)
     code = child.process.exitcode
     if code is None:
@@ -257,6 +259,8 @@ def _post_mortem(child: _Child, oom_kills: OomKills) -> Gone:
         if -code == signal.SIGKILL and oom_kills.one_more():
             return Gone(f"{text}, as the system does for want of memory", Kind.OUT_OF_MEMORY)
         return Gone(text)
+    if not child.ready and any_ready:
+        return Gone(f"its process ended with code {code} before it was ready", Kind.UNPLACED)
     if not child.ready:
         raise ConfigError(
             f"a worker process ended with code {code} before it was ready, for the reason printed "

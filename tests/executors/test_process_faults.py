@@ -34,6 +34,10 @@ class Unreadable:
         return refuse, ()
 
 
+def leave(*_: object) -> None:
+    os._exit(7)
+
+
 def refuse() -> None:
     raise LookupError("nobody knows what this is")
 
@@ -151,3 +155,16 @@ def test_an_interrupt_while_a_lost_worker_is_started_again_does_no_harm(monkeypa
             with pytest.raises(KeyboardInterrupt):
                 executor.run("number")
         assert executor.run("number") == NUMBERS
+
+
+def test_a_process_that_exits_before_it_is_ready_again_leaves_its_shards_to_the_others(
+    monkeypatch,
+):
+    with started(2) as executor:
+        victim, *_ = executor.run("pid")
+        monkeypatch.setattr(processes, "serve", leave)
+        fell([victim], signal.SIGKILL)
+        assert executor.run("number") == NUMBERS
+        lost, unplaced = executor.notes()
+        assert "ended by signal 9" in lost
+        assert "ended with code 7 before it was ready; others take over" in unplaced

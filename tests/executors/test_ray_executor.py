@@ -148,6 +148,19 @@ def test_an_actor_that_exits_at_start_is_given_up_with_the_reason(ray_session):
 
 
 @pytest.mark.ray
+def test_fewer_actors_than_asked_for_are_enough_where_that_is_allowed(ray_session):
+    n_cpus = int(ray_session.cluster_resources()["CPU"])
+    limits = {"min_workers": 2, "placement_timeout_s": 5.0}
+    with RayExecutor(n_cpus + 2, **limits) as executor:
+        shards = range(n_cpus + 2)
+        executor.start([partial(Hosted, shard) for shard in shards])
+        assert executor.run("number") == list(shards)
+        told = " ".join(executor.notes())
+    assert f"the run goes on with {n_cpus} of the {n_cpus + 2} workers asked for" in told
+    assert "found no place within 5 s" in told
+
+
+@pytest.mark.ray
 def test_actors_are_neither_restarted_nor_retried_by_ray(ray_session):
     transport = RayExecutor(1)._transport
     options = transport._actor_class._default_options

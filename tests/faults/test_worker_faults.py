@@ -99,8 +99,7 @@ def test_planes_of_an_older_checkpoint_do_no_harm(rounds, expected, tmp_path):
 
 
 @pytest.mark.ray
-@pytest.mark.drill
-@pytest.mark.parametrize("how", ["kill", "stop", "memory"])
+@pytest.mark.parametrize("how", ["kill", "stop", "hang", "memory"])
 def test_every_fault_of_an_actor_gives_the_same_bits(how, expected, tmp_path, ray_session):
     result = train(
         Faulty(folder=str(tmp_path), how=how), INPUTS, OUTPUTS, executor="ray", n_workers=2,
