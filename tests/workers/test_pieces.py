@@ -203,7 +203,7 @@ def test_packed_data_stays_on_local_disks():
         distsvm.train(MulticlassTask(), "a.svm", cache_dir="s3://a/b")
 
 
-def test_memory_for_planes_is_refused_beside_limited_memory():
-    for more in ({"cache_size": 3}, {"solver": "multi-plane"}):
-        with pytest.raises(ConfigError, match="worker_memory_mb"):
-            distsvm.train(MulticlassTask(), "a.svm", worker_memory_mb=100, **more)
+@pytest.mark.parametrize("solver", ["auto", "one-slack"])
+def test_a_cache_of_the_one_slack_solver_is_refused_beside_limited_memory(solver):
+    with pytest.raises(ConfigError, match="worker_memory_mb and cache_size=3"):
+        distsvm.train(MulticlassTask(), "a.svm", worker_memory_mb=100, cache_size=3, solver=solver)
