@@ -87,6 +87,8 @@ class BlockAscent:
         elif todo.ask == "some" and not self.stock.asks:
             n_calls, total = self._ask_some(climber, todo)
             n_visits = n_calls
+        if self._begins_with_all(todo):
+            self.share[:] = self.stock.held.gap  # no pass comes to those that hold no plane
         work = ROUND_WORK + n_calls * self.oracle.call_work()
         for number, rows in enumerate(self._passes(todo)):
             found = self.stock.visit(climber, rows, todo.tol)
