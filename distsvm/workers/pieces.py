@@ -216,7 +216,7 @@ class PiecedOracle(Oracle):
                 self._pieces, self._starts, edges[:-1], edges[1:], strict=False
             )
         ]
-        new = PiecedOracle(self._frame, [piece for piece in kept if piece.n], 0)
+        new = PiecedOracle(self._frame, [piece for piece in kept if piece.n] or kept[:1], 0)
         new.numbers = np.asarray(self.numbers)[rows]
         return new
 
@@ -278,7 +278,9 @@ def _taken(piece: Piece, rows: np.ndarray) -> Piece:
         return piece
 
     def opened(numbers: range) -> Oracle:
-        return piece.open(range(piece.n)).take(rows)
+        oracle = piece.open(range(piece.n)).take(rows)
+        oracle.numbers = numbers
+        return oracle
 
     weight = None if piece.weight is None else piece.weight[rows]
     extent = piece.extent * rows.size // piece.n

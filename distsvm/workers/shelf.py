@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import weakref
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -32,6 +33,7 @@ class Shelf(Mapping[str, np.ndarray]):
             self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
         except OSError as error:
             raise self._failed(error) from error
+        weakref.finalize(self, self._file.close)
 
     @property
     def n_bytes(self) -> int:

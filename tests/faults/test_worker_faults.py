@@ -9,6 +9,7 @@ import numpy as np
 import psutil
 import pytest
 from faulty import CONFIG, INPUTS, OUTPUTS, Faulty, children, rounds, shared_memory
+from pieced import MEMORY_MB, write
 from toy_tasks import ToyChain
 
 from distsvm import train
@@ -73,6 +74,22 @@ def test_planes_read_back_from_a_checkpoint_give_the_same_bits(solver, tmp_path)
         (tmp_path / name).mkdir()
     result = train(
         Faulty(folder=str(tmp_path / "marks"), after=45), INPUTS, OUTPUTS,
+        run_dir=tmp_path / "run", checkpoint_rounds=1, **config,
+    )  # fmt: skip
+    assert (tmp_path / "marks" / "failed").exists()
+    assert result.history[-1].n_restarts == 1
+    assert np.array_equal(result.model.w, undisturbed.model.w)
+    assert result.dual == undisturbed.dual
+
+
+def test_planes_of_pieces_read_back_from_a_checkpoint_give_the_same_bits(tmp_path):
+    (tmp_path / "marks").mkdir()
+    _, data = write(tmp_path, "python")
+    config = {**CONFIG, "solver": "multi-plane", "n_shards": 2, "worker_memory_mb": MEMORY_MB,
+              "cache_dir": tmp_path / "packed"}  # fmt: skip
+    undisturbed = train(ToyChain(), data, executor="serial", **config)
+    result = train(
+        Faulty(folder=str(tmp_path / "marks"), after=70), data, executor="processes", n_workers=2,
         run_dir=tmp_path / "run", checkpoint_rounds=1, **config,
     )  # fmt: skip
     assert (tmp_path / "marks" / "failed").exists()

@@ -109,6 +109,25 @@ def test_a_shard_in_pieces_gives_the_same_bits_as_in_memory(small, tmp_path, cap
     np.testing.assert_array_equal(more.model.w, again.model.w)
 
 
+@pytest.mark.parametrize(("first", "second"), [(KILOBYTE, None), (None, KILOBYTE), (KILOBYTE, 8.0)])
+def test_a_run_resumed_in_other_pieces_goes_on_without_its_planes(
+    small, tmp_path, caplog, first, second
+):
+    path, run_dir = sentences(tmp_path), tmp_path / "run"
+    run = {"n_shards": 2, "C": 2.0, "eps": 0.1, "executor": "serial"}
+    more = {"cache_dir": tmp_path / "packed"}
+    begun = distsvm.train(
+        SequenceTask(), path, run_dir=run_dir, max_rounds=5, worker_memory_mb=first, **run, **more
+    )
+    found = distsvm.resume(run_dir, max_rounds=None, worker_memory_mb=second)
+    assert "resumed without the planes of 2 shards" in found.notes
+    assert "other pieces" in caplog.text
+    assert found.stop_reason == "eps"
+    assert found.dual >= begun.dual
+    whole = distsvm.train(SequenceTask(), path, **run)
+    assert max(found.dual, whole.dual) <= min(found.primal, whole.primal)
+
+
 def test_what_is_packed_is_mapped_and_not_read_again(tmp_path, monkeypatch):
     path = classes(tmp_path, ".svm")
     (spec,) = open_data(path).specs(1)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from itertools import pairwise
 
 import numpy as np
 from toy_tasks import ToyChain, toy_chains
@@ -33,7 +34,9 @@ def sparse():
 
 def dense():
     X, y = make_multiclass(240, 5, 4, noise=0.3)
-    return [json.dumps({"x": x, "y": int(label)}) + "\n" for x, label in zip(X.tolist(), y)]
+    return [
+        json.dumps({"x": x, "y": int(label)}) + "\n" for x, label in zip(X.tolist(), y, strict=True)
+    ]
 
 
 def sentences():
@@ -67,7 +70,7 @@ def write(folder, case, n_files=N_FILES):
     home, examples = folder / "data", make()
     home.mkdir(exist_ok=True)
     edges = np.linspace(0, len(examples), n_files + 1).astype(int)
-    for number, (low, high) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+    for number, (low, high) in enumerate(pairwise(edges)):
         with gzip.open(home / f"{number}.{ending}.gz", "wt", encoding="utf-8") as file:
             file.writelines(examples[low:high])
     return task, str(home)
