@@ -20,6 +20,7 @@ def write_npz(file: IO[bytes], named: Iterable[tuple[str, np.ndarray]]) -> None:
         for name, array in named:
             with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
                 npy.write_array(stream, np.asanyarray(array), allow_pickle=False)
+            del array  # there may be no room for two
 
 
 def read_npz(

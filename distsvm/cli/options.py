@@ -87,7 +87,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                "multi-plane, in (0, 1]: the part of the examples, those with the most of the gap, "
                "that most rounds with oracle calls ask about. Default: 0.3"),
         Option("--plane-memory", "plane_memory_mb", number, "MB",
-               "multi-plane: limit of the memory for planes, all workers together. Default: 4096"),
+               "multi-plane: limit of the memory for planes, all workers together; with "
+               "--worker-memory for one piece of each block. Default: 4096"),
         Option("--asynchronous", "asynchronous", None, "",
                "multi-plane on threads: blocks see each other's changes at once, so that more "
                "threads take hardly more work; certified, but not the same bits twice"),

@@ -65,31 +65,21 @@ def test_every_fault_of_a_worker_gives_the_same_bits(how, expected, tmp_path, ca
     assert not psutil.pid_exists(int(Path(tmp_path, "victim").read_text()))
 
 
-@pytest.mark.parametrize("solver", ["one-slack", "multi-plane"])
-def test_planes_read_back_from_a_checkpoint_give_the_same_bits(solver, tmp_path):
+@pytest.mark.parametrize(
+    ("solver", "in_pieces"), [("one-slack", False), ("multi-plane", False), ("multi-plane", True)]
+)
+def test_planes_read_back_from_a_checkpoint_give_the_same_bits(solver, in_pieces, tmp_path):
     """With a checkpoint after every round a lost worker's planes are never lost."""
     config = {**CONFIG, "solver": solver, "executor": "processes", "n_workers": 2}
-    undisturbed = train(ToyChain(), INPUTS, OUTPUTS, **config)
+    data = (INPUTS, OUTPUTS)
+    if in_pieces:
+        data = write(tmp_path, "python")[1:]
+        config |= {"worker_memory_mb": MEMORY_MB, "cache_dir": tmp_path / "packed"}
+    undisturbed = train(ToyChain(), *data, **config)
     for name in ("marks", "run"):
         (tmp_path / name).mkdir()
     result = train(
-        Faulty(folder=str(tmp_path / "marks"), after=45), INPUTS, OUTPUTS,
-        run_dir=tmp_path / "run", checkpoint_rounds=1, **config,
-    )  # fmt: skip
-    assert (tmp_path / "marks" / "failed").exists()
-    assert result.history[-1].n_restarts == 1
-    assert np.array_equal(result.model.w, undisturbed.model.w)
-    assert result.dual == undisturbed.dual
-
-
-def test_planes_of_pieces_read_back_from_a_checkpoint_give_the_same_bits(tmp_path):
-    (tmp_path / "marks").mkdir()
-    _, data = write(tmp_path, "python")
-    config = {**CONFIG, "solver": "multi-plane", "n_shards": 2, "worker_memory_mb": MEMORY_MB,
-              "cache_dir": tmp_path / "packed"}  # fmt: skip
-    undisturbed = train(ToyChain(), data, executor="serial", **config)
-    result = train(
-        Faulty(folder=str(tmp_path / "marks"), after=70), data, executor="processes", n_workers=2,
+        Faulty(folder=str(tmp_path / "marks"), after=45), *data,
         run_dir=tmp_path / "run", checkpoint_rounds=1, **config,
     )  # fmt: skip
     assert (tmp_path / "marks" / "failed").exists()

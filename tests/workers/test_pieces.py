@@ -217,6 +217,19 @@ def test_pieces_are_whole_multiples_of_what_is_summed_at_a_time(small, tmp_path)
     assert worker.oracle.n == 3000
 
 
+def test_features_are_weighed_by_their_shares_of_the_whole_block(small, tmp_path):
+    (spec,), task = open_data(sentences(tmp_path)).specs(1), SequenceTask()
+    whole, parts = (
+        ShardWorker(spec, Keeping(str(tmp_path / "packed"), mb)) for mb in (None, KILOBYTE)
+    )
+    task = task.prepare(whole.scan(task))
+    for worker in (whole, parts):
+        worker.attach(task)
+    assert parts.oracle.sizes.size > 1
+    shares = parts.oracle.feature_shares()
+    np.testing.assert_allclose(shares, whole.oracle.feature_shares(), rtol=1e-12)
+
+
 def test_packed_data_stays_on_local_disks():
     with pytest.raises(ConfigError, match="cache_dir='s3://a/b': expected a folder on a local"):
         distsvm.train(MulticlassTask(), "a.svm", cache_dir="s3://a/b")
