@@ -2,15 +2,15 @@
 
 Run: python benchmarks/out_of_core.py             (some minutes; --quick: a few)
 
-One-slack: rows of float32 are written to Parquet files, a part at a time. Two worker processes train
-on them with worker_memory_mb, and their peak USS (unique set size) is printed beside that limit; so
-is the driver's, for two sizes of the data, of which it must not depend. The smaller set is also
-trained on in memory: the same bits, and what it takes there. A second start on the larger one finds
-its examples packed.
+One-slack: rows of float32 are written to Parquet files, a part at a time. Two worker processes
+train on them with worker_memory_mb, and their peak USS (unique set size) is printed beside that
+limit; so is the driver's, for two sizes of the data, of which it must not depend. The smaller set
+is also trained on in memory: the same bits, and what it takes there. A second start on the larger
+one finds its examples packed.
 
-Multi-plane: the smaller set, and tagged sequences in the format of SVM-HMM, each in pieces, with its
-planes on disk, and in memory. The order of visits differs, so do the bits; the optimum must lie
-between the dual and the primal value of both.
+Multi-plane: the larger set, and tagged sequences in the format of SVM-HMM, each in pieces, with
+their planes on disk, and in memory. The order of visits differs, so do the bits; the optimum must
+lie between the dual and the primal value of both.
 
 Peaks are sampled every 20 ms.
 """
@@ -37,6 +37,7 @@ N_COLUMNS, N_CLASSES, N_WORKERS = 64, 5, 2
 PART_ROWS = 100_000
 N_TAGS, N_WORDS, TOKEN_FEATURES, N_TOKENS = 10, 20_000, 20, 20
 PART_SENTENCES = 1000
+SOLVERS = ("one-slack", "multi-plane")
 
 
 def write(folder: str, n_mb: int) -> list[str]:
@@ -82,6 +83,7 @@ class Use:
     digest: str
     primal: float
     dual: float
+    n_passes: float
     n_mb: float
 
 
@@ -91,7 +93,8 @@ def drive(answer: Any, task: Task, paths: list[str], options: dict[str, Any]) ->
     load_s, round_s = result.seconds["load"], rounds_s(result) / result.n_rounds
     w = hashlib.blake2b(result.model.w.tobytes(), digest_size=8).hexdigest()
     n_mb = (result.memory["data"] + result.memory["planes"]) / MB
-    answer.send((result.n_examples, load_s, round_s, w, result.primal, result.dual, n_mb))
+    n_passes = result.n_oracle_calls / result.n_examples
+    answer.send((result.n_examples, load_s, round_s, w, result.primal, result.dual, n_passes, n_mb))
 
 
 def used(task: Task, paths: list[str], **options: Any) -> Use:
@@ -110,7 +113,7 @@ def used(task: Task, paths: list[str], **options: Any) -> Use:
 
 
 def one_slack(paths: list[str], few: list[str], limit: dict[str, Any], rounds: int) -> None:
-    """Rows of classes, two sizes of them: what is taken in pieces, and that the bits are those of memory."""
+    """Rows of classes, in two sizes: what they take in pieces, and that the bits are the same."""
     memory, task = limit["worker_memory_mb"], MulticlassTask()
     options = {"solver": "one-slack", "C": 100.0, "max_rounds": rounds}
     runs = {
@@ -159,7 +162,8 @@ def multi_plane(
             rows.append(
                 (f"{name}, in {kind}", use.n_examples, f"{whole.n_mb:.0f}", bound,
                  f"{use.worker / MB:.0f}", f"{use.driver / MB:.0f}", f"{use.load_s:.1f}",
-                 f"{use.round_s:.2f}", f"{use.dual:.6g}", f"{use.primal:.6g}")
+                 f"{use.round_s:.2f}", f"{use.n_passes:.1f}", f"{use.dual:.6g}",
+                 f"{use.primal:.6g}")
             )  # fmt: skip
         same = max(pieces.dual, whole.dual) <= min(pieces.primal, whole.primal)
         verdicts.append(
@@ -167,11 +171,11 @@ def multi_plane(
             f"{'within' if pieces.worker <= memory * MB else 'ABOVE'} the limit; an optimum "
             f"{'that both agree on' if same else 'that they DO NOT agree on'}"
         )
-    print(f"Multi-plane, {rounds} rounds: peak USS in MB of the larger of {N_WORKERS} workers and of "
-          "the driver; data with planes as they are in memory")  # fmt: skip
+    print(f"Multi-plane, {rounds} rounds: peak USS in MB of the larger of {N_WORKERS} workers and "
+          "of the driver; data with planes as they are in memory")  # fmt: skip
     table(
-        ("data", "n", "MB", "limit of a worker", "worker", "driver", "load s", "round s", "dual",
-         "primal"),
+        ("data", "n", "MB", "limit of a worker", "worker", "driver", "load s", "round s", "passes",
+         "dual", "primal"),
         rows,
     )  # fmt: skip
     for told in verdicts:
@@ -181,6 +185,7 @@ def multi_plane(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a third of the data, fewer rounds")
+    parser.add_argument("--solver", choices=SOLVERS, help="only this one")
     parser.add_argument("--memory", type=int, default=256, help="worker_memory_mb (default 256)")
     args = parser.parse_args()
     n_mb, rounds, n_sentences, more = (
@@ -194,15 +199,18 @@ def main() -> None:
         paths = write(folder, n_mb)
         few = paths[: max(1, len(paths) // 4)]
         classes, tags = MulticlassTask(), SequenceTask()
-        for solver in ("one-slack", "multi-plane"):  # compiles
+        for solver in SOLVERS:  # compiles
             train(classes, few[:1], max_rounds=1, executor="serial", solver=solver)
-        one_slack(paths, few, limit, rounds)
-        print()
+        if args.solver != "multi-plane":
+            one_slack(paths, few, limit, rounds)
+            print()
+        if args.solver == "one-slack":
+            return
         sentences = [write_sentences(folder, n_sentences)]
         compiling = os.path.join(folder, "little")
         os.mkdir(compiling)
         train(tags, write_sentences(compiling, PART_SENTENCES), max_rounds=3, executor="serial")
-        data = {"classes": (classes, few), "sequences": (tags, sentences)}
+        data = {"classes": (classes, paths), "sequences": (tags, sentences)}
         multi_plane(data, limit, more)
 
 

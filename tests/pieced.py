@@ -67,13 +67,18 @@ CASES = {
 def write(folder, case, n_files=N_FILES):
     """The task of a case, and its examples in so many packed files, in a folder."""
     task, make, ending = CASES[case]
-    home, examples = folder / "data", make()
+    return task, write_packed(folder, make(), ending, n_files)
+
+
+def write_packed(folder, examples, ending, n_files=N_FILES):
+    """The texts of examples in so many packed files, in a folder."""
+    home = folder / "data"
     home.mkdir(exist_ok=True)
     edges = np.linspace(0, len(examples), n_files + 1).astype(int)
     for number, (low, high) in enumerate(pairwise(edges)):
         with gzip.open(home / f"{number}.{ending}.gz", "wt", encoding="utf-8") as file:
             file.writelines(examples[low:high])
-    return task, str(home)
+    return str(home)
 
 
 def bound(folder, case, *, pieces, C_share=0.4, memory_mb=10.0, n_apart=1):

@@ -9,7 +9,7 @@ import pytest
 from ascents import KINDS, TODO, check_checkpoint, several
 from pieced import CASES, N_FILES, bound
 
-from distsvm.errors import CheckpointError, DataError
+from distsvm.errors import CheckpointError, ConfigError, DataError
 from distsvm.storage import write_arrays
 from distsvm.tasks.class_oracle import ClassOracle
 from distsvm.tasks.climber import Live
@@ -193,6 +193,12 @@ def test_one_piece_and_its_planes_are_in_memory_at_a_time(
     finally:
         gc.enable()
     assert 0 < answers[-1].n_bytes <= 0.05 * 2**20
+
+
+def test_too_little_memory_for_the_planes_of_a_piece_is_said(tmp_path):
+    made = bound(tmp_path, "sequences", pieces=True, memory_mb=1e-4)
+    with pytest.raises(ConfigError, match=r"2 planes of each of 10 examples.*worker_memory_mb"):
+        made.ascend(np.zeros(made._dim), None, TODO)
 
 
 def test_what_is_put_aside_has_no_name(tmp_path):
