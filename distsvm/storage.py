@@ -13,14 +13,14 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from distsvm.archives import read_npz
+from distsvm.archives import read_npz, write_npz
 from distsvm.errors import ConfigError, StoreError
 from distsvm.stores import StorePath
 from distsvm.uris import is_uri
@@ -190,21 +190,26 @@ def read_manifest(path: Place, kind: str, newest: int, error: type[Exception]) -
 
 def write_arrays(path: Place, arrays: dict[str, np.ndarray]) -> str:
     """Write arrays without pickle, in one step, and return the file's digest."""
+    return write_each(path, arrays.items())
+
+
+def write_each(path: Place, named: Iterable[tuple[str, np.ndarray]]) -> str:
+    """As write_arrays, with one of the arrays in memory at a time if they come so."""
     if isinstance(path, StorePath):
         with tempfile.NamedTemporaryFile(prefix="distsvm-") as local:
-            _save(local, arrays)
+            _save(local, named)
             path.upload(local.name)
             return digest_of(Path(local.name))
     aside = path.with_name(f"{path.name}.part")
     with new_file(aside) as file:
-        _save(file, arrays)
+        _save(file, named)
         os.fsync(file.fileno())
     os.replace(aside, path)
     return digest_of(path)
 
 
-def _save(file: Any, arrays: dict[str, np.ndarray]) -> None:
-    np.savez(file, allow_pickle=False, **arrays)
+def _save(file: Any, named: Iterable[tuple[str, np.ndarray]]) -> None:
+    write_npz(file, named)
     file.flush()
 
 
@@ -218,10 +223,20 @@ def read_arrays(
 
     Any file may be given, whoever made it: see distsvm.archives.
     """
+    return dict(read_each(path, error, digest, only))
+
+
+def read_each(
+    path: Place,
+    error: type[Exception],
+    digest: str | None = None,
+    only: Callable[[str], bool] = lambda name: True,
+) -> Iterator[tuple[str, np.ndarray]]:
+    """As read_arrays, one array after another, in the order in which they were written."""
     with _read_as(path, error), opened_file(path) as file:
         if digest is not None and _digest(file) != digest:
             raise error(f"{path} is damaged: its digest is not the one written beside it")
-        return read_npz(file, only)
+        yield from read_npz(file, only)
 
 
 def digest_of(path: Path) -> str:
