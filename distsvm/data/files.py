@@ -117,11 +117,28 @@ def file_facts(path: str) -> tuple[int, str]:
     """Size in bytes, and a text that changes with the content: the time of writing, or an ETag."""
     if is_uri(path):
         return uri_facts(path)
+    status = _status(path)
+    return status.st_size, f"mtime={status.st_mtime_ns}"
+
+
+def file_version(path: str) -> str:
+    """A text that is another one after every change; empty where a server does not tell any.
+
+    The time of writing alone can be set back, and kept by a file that takes another's place.
+    """
+    if is_uri(path):
+        size, stamp = uri_facts(path)
+        return stamp and f"{size} bytes, {stamp}"
+    status = _status(path)
+    times = f"mtime={status.st_mtime_ns}, ctime={status.st_ctime_ns}"
+    return f"{status.st_size} bytes, {times}, inode={status.st_dev}:{status.st_ino}"
+
+
+def _status(path: str) -> os.stat_result:
     try:
-        status = os.stat(path)
+        return os.stat(path)
     except FileNotFoundError as error:
         raise _not_found(path) from error
-    return status.st_size, f"mtime={status.st_mtime_ns}"
 
 
 def file_bytes(path: str) -> int:

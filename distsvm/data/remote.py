@@ -13,10 +13,10 @@ from distsvm.errors import DataError
 from distsvm.uris import store_of, told
 
 READ_AHEAD = 4 << 20
-# What stores tell of a file's content, the surest first.
+# What stores tell of a file's content.
 STAMPS = (
-    "ETag", "etag", "md5Hash", "content_md5", "LastModified", "last_modified", "mtime", "updated",
-    "created",
+    "ETag", "etag", "md5Hash", "content_md5", "Content-MD5", "Digest", "LastModified",
+    "last_modified", "Last-Modified", "mtime", "updated", "created",
 )  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def open_uri(uri: str, read_ahead: int = READ_AHEAD) -> BinaryIO:
 
 
 def uri_facts(uri: str) -> tuple[int, str]:
-    """Size in bytes, and a text that changes with the content, as far as the store knows."""
+    """Size in bytes, and a text that changes with the content; empty where the store tells none."""
     filesystem, path = store_of(uri)
     with told(uri, DataError):
         filesystem.invalidate_cache()
@@ -67,7 +67,7 @@ def uri_facts(uri: str) -> tuple[int, str]:
     if info.get("size") is None:
         raise DataError(f"{uri}: the server does not say how large the file is")
     stamps = [f"{name}={info[name]}" for name in STAMPS if info.get(name) is not None]
-    return int(info["size"]), stamps[0] if stamps else ""
+    return int(info["size"]), ", ".join(stamps)
 
 
 def _shown(name: str, folder: str) -> bool:

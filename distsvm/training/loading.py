@@ -6,7 +6,8 @@ import logging
 from collections.abc import Sequence
 
 from distsvm.data.dataset import LoadedShard
-from distsvm.data.packed import files_of
+from distsvm.data.keeping import Keeping
+from distsvm.data.packed import files_of, not_kept
 from distsvm.data.readers.lines import described
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import DataError
@@ -25,6 +26,14 @@ def read_again(executor: Executor, specs: Sequence[ShardSpec]) -> list[int]:
     if executor.name in ("serial", "threads"):
         return []
     return [shard for shard, spec in enumerate(specs) if not isinstance(spec, LoadedShard)]
+
+
+def tell_uncached(keeping: Keeping, specs: Sequence[ShardSpec]) -> None:
+    """Say why cache_dir does nothing for some examples, if that is so."""
+    if keeping.cache_dir is None or keeping.memory_mb is not None:
+        return  # a worker of limited memory keeps whatever its task packs
+    for reason in dict.fromkeys(filter(None, map(not_kept, specs))):
+        log.warning("cache_dir does nothing for these examples: %s", reason)
 
 
 def check_counts(specs: Sequence[ShardSpec], counts: Sequence[int], facts: Sequence[Facts]) -> None:

@@ -27,7 +27,7 @@ from distsvm.tasks.base import Task
 from distsvm.training.callbacks import Callback, LogRounds, RunStart
 from distsvm.training.config import TrainConfig
 from distsvm.training.data_manifest import DataManifest
-from distsvm.training.loading import check_counts, read_again, tell_dropped
+from distsvm.training.loading import check_counts, read_again, tell_dropped, tell_uncached
 from distsvm.training.metrics import RayMetrics, run_name
 from distsvm.training.result import TrainResult
 from distsvm.training.run_folder import RunFolder, described_paths
@@ -116,6 +116,7 @@ class Trainer:
             self.manifest.check_files(self.folder.path)
         cache_dir = None if config.cache_dir is None else whole_path(config.cache_dir)
         keeping = Keeping(cache_dir, config.worker_memory_mb)
+        tell_uncached(keeping, [*specs, *checks])
         self.shards = range(len(specs))
         self.check_shards = range(len(specs), len(specs) + len(checks))
         self.executor.start(

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 
@@ -110,6 +110,8 @@ class TreebankSpec(TextSpec):
     strip_functions: bool = True
     max_length: int | None = None
     labelled: bool = True
+
+    in_arrays: ClassVar[bool] = False
 
     @property
     def growth(self) -> float:
