@@ -23,7 +23,7 @@ import numpy as np
 from distsvm.archives import read_npz, write_npz
 from distsvm.errors import ConfigError, StoreError
 from distsvm.stores import StorePath
-from distsvm.uris import is_uri
+from distsvm.uris import is_uri, local_path
 from distsvm.version import __version__
 
 log = logging.getLogger(__name__)
@@ -43,11 +43,10 @@ def place(where: Where) -> Place:
     text = os.fspath(where)
     if is_uri(text):
         return StorePath.given(text)
-    if text.lower().startswith("file://"):
-        return Path(text[len("file://") :])
+    text = local_path(text)
     if "://" in text:
         raise ConfigError(f"{text.partition('://')[0]}://…: expected a path, or one URI")
-    return Path(where)
+    return Path(text)
 
 
 def opened_file(path: Place, limit: int | None = None) -> BinaryIO:

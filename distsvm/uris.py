@@ -17,11 +17,21 @@ from urllib.parse import urlsplit
 from distsvm.errors import ConfigError, DistSVMError
 
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+FILE = "file://"
+LOCALHOST = "localhost"
 
 
 def is_uri(path: str) -> bool:
     """Whether a path names a file by a scheme other than file://."""
-    return bool(SCHEME.match(path)) and not path.lower().startswith("file://")
+    return bool(SCHEME.match(path)) and not path.lower().startswith(FILE)
+
+
+def local_path(path: str) -> str:
+    """The path that a file:// URI means, without the host localhost; other paths as they are."""
+    if not path.lower().startswith(FILE):
+        return path
+    path = path[len(FILE) :]
+    return path[len(LOCALHOST) :] if path.lower().startswith(f"{LOCALHOST}/") else path
 
 
 def check_secretless(uri: str) -> None:

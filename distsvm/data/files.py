@@ -15,24 +15,41 @@ from typing import Any, BinaryIO, TypeAlias
 
 from distsvm.data.remote import READ_AHEAD, find_uris, open_uri, uri_facts
 from distsvm.errors import DataError
-from distsvm.uris import is_uri
+from distsvm.uris import is_uri, local_path
 
 Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 TREE_ENDINGS = (".mrg", ".tree", ".trees", ".brackets", ".ptb")
 PACKED: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
-def find_files(paths: Paths) -> list[str]:
+def find_files(paths: Paths, endings: tuple[str, ...] | None = None) -> list[str]:
     """The absolute paths, or URIs, of all files that are meant, in order.
 
-    A path is a file, a folder (all its files in the order of their names, except those that
-    begin with a dot or an underscore), or a glob pattern (its matches, sorted); a URI such as
-    s3://bucket/folder/*.svm means the same elsewhere.
+    A path is a file, a folder (all its files and those of its folders in the order of their names,
+    except names that begin with a dot or an underscore), or a glob pattern (its matches, sorted); a
+    URI such as s3://bucket/folder/*.svm means the same elsewhere. A file that is meant twice is
+    refused: its examples would count twice, or not at all.
+
+    Parameters
+    ----------
+    endings : of names, without those of packed files, optional
+        Of a folder only such files are meant.
     """
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not given:
         raise DataError("an empty list of files was given, expected at least one path")
-    return [file for path in given for file in _expand(whole_path(path))]
+    files: dict[str, str] = {}
+    meant_by: dict[str, str] = {}
+    for path in given:
+        for file in _expand(whole_path(path), endings):
+            same = file if is_uri(file) else os.path.realpath(file)
+            if same in files:
+                raise DataError(
+                    f"{file} is given twice: by {meant_by[same]}"
+                    f"{'' if files[same] == file else f', as {files[same]},'} and by {path}"
+                )
+            files[same], meant_by[same] = file, os.fspath(path)
+    return list(files.values())
 
 
 def whole_path(path: str | os.PathLike[str]) -> str:
@@ -43,36 +60,47 @@ def whole_path(path: str | os.PathLike[str]) -> str:
     text = os.fspath(path)
     if is_uri(text):
         return text
-    if text.lower().startswith("file://"):
-        text = text[len("file://") :]
-    return os.path.abspath(os.path.expanduser(text))
+    return os.path.abspath(os.path.expanduser(local_path(text)))
 
 
-def is_folder(path: str | os.PathLike[str]) -> bool:
-    """Whether a path names all files of a folder of this machine or elsewhere."""
-    whole = whole_path(path)
-    if is_uri(whole):
-        return not glob.has_magic(whole) and find_uris(whole) != [whole]
-    return os.path.isdir(whole)
-
-
-def _expand(path: str) -> list[str]:
+def _expand(path: str, endings: tuple[str, ...] | None) -> list[str]:
     if is_uri(path):
-        return find_uris(path)
-    if os.path.isdir(path):
-        names = [name for name in sorted(os.listdir(path)) if name[0] not in "._"]
-        found = [os.path.join(path, name) for name in names]
-        nothing = f"{path}: the folder has no files"
+        found = find_uris(path)
+        folder = not glob.has_magic(path) and found != [path]
+        nothing = ""  # it has looked for itself
+    elif folder := os.path.isdir(path):
+        found, nothing = list(_files_below(path)), f"{path}: the folder has no files"
     elif os.path.exists(path):
         found, nothing = [path], f"{path}: not a file"
     elif glob.has_magic(path):
-        found, nothing = sorted(glob.glob(path)), f"{path}: no file matches this pattern"
+        matches = sorted(glob.glob(path, recursive=True))
+        found = [match for match in matches if not os.path.isdir(match)]
+        nothing = f"{path}: no file matches this pattern"
     else:
         raise DataError(f"{path}: no such file or folder")
-    files = [file for file in found if not os.path.isdir(file)]
-    if not files:
+    if not found:
         raise DataError(nothing)
-    return files
+    if folder and endings is not None:
+        found = [file for file in found if unpacked_name(file).endswith(endings)]
+        if not found:
+            raise DataError(f"{path}: the folder has no {', '.join(endings)} files")
+    return found
+
+
+def _files_below(folder: str, above: tuple[str, ...] = ()) -> Iterator[str]:
+    """The files of a folder and of its folders, all in the order of their names.
+
+    `above` are the folders that this one is in, which a link in it may lead back to.
+    """
+    above = (*above, os.path.realpath(folder))
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        if name[0] in "._":
+            continue
+        if not os.path.isdir(path):
+            yield path
+        elif os.path.realpath(path) not in above:
+            yield from _files_below(path, above)
 
 
 def packing(path: str) -> str | None:
@@ -89,11 +117,28 @@ def file_facts(path: str) -> tuple[int, str]:
     """Size in bytes, and a text that changes with the content: the time of writing, or an ETag."""
     if is_uri(path):
         return uri_facts(path)
+    status = _status(path)
+    return status.st_size, f"mtime={status.st_mtime_ns}"
+
+
+def file_version(path: str) -> str:
+    """A text that is another one after every change; empty where a server does not tell any.
+
+    The time of writing alone can be set back, and kept by a file that takes another's place.
+    """
+    if is_uri(path):
+        size, stamp = uri_facts(path)
+        return stamp and f"{size} bytes, {stamp}"
+    status = _status(path)
+    times = f"mtime={status.st_mtime_ns}, ctime={status.st_ctime_ns}"
+    return f"{status.st_size} bytes, {times}, inode={status.st_dev}:{status.st_ino}"
+
+
+def _status(path: str) -> os.stat_result:
     try:
-        status = os.stat(path)
+        return os.stat(path)
     except FileNotFoundError as error:
         raise _not_found(path) from error
-    return status.st_size, f"mtime={status.st_mtime_ns}"
 
 
 def file_bytes(path: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from typing import Any
 
-from distsvm.data.packed import PackedStore, files_of, key_of, own_folder
+from distsvm.data.packed import PackedStore, files_of, given_folder, key_of, own_folder
 from distsvm.data.readers.lines import Part
 from distsvm.data.readers.pieces import TextSpec, bytes_of_piece
 from distsvm.data.shard import Shard, ShardSpec
@@ -24,8 +24,8 @@ class Keeping:
     Parameters
     ----------
     cache_dir : str, optional
-        A folder on a disk of the worker's own machine. None: nothing is kept, unless memory_mb is
-        given; then it is a folder among the temporary files.
+        A folder on a disk of the worker's own machine that only this user can write in. None:
+        nothing is kept, unless memory_mb is given; then it is a folder among the temporary files.
     memory_mb : float, optional
         Examples are worked through in pieces of an eighth of it (or 32 MB, if that is more), read
         from the packed files in every round. What a solver keeps of them is in the same folder.
@@ -36,7 +36,7 @@ class Keeping:
 
     def store(self) -> PackedStore | None:
         if self.cache_dir is not None:
-            return PackedStore(self.cache_dir)
+            return PackedStore(given_folder(self.cache_dir))
         return None if self.memory_mb is None else PackedStore(own_folder())
 
     @property
@@ -65,8 +65,8 @@ class Keeping:
 def load(spec: ShardSpec, store: PackedStore | None, mapped: bool = True) -> Shard:
     """The examples of a spec: packed ones, mapped or read, or else read from their files and kept.
 
-    Only rows of features and tagged sequences are kept. Data in memory, trees, and what Python
-    tasks are given are loaded as ever.
+    Only arrays are kept (see not_kept): rows of features and tagged sequences. Data in memory,
+    trees, and what Python tasks are given are loaded as ever.
     """
     if store is None or not files_of(spec):
         return spec.load()

@@ -2,8 +2,9 @@
 
 An entry is a folder named by a key, which is the digest of all that its arrays depend on: the
 format number below, the reader with its options and byte ranges (the repr of a spec, which is a
-frozen dataclass of plain values), size and stamp of every file, and, where examples are packed for
-a task, the task. So what has changed is not found, and needs no rule for when it is out of date.
+frozen dataclass of plain values), the version of every file (or, where its server tells none, the
+digest of what is read of it), and, where examples are packed for a task, the task. So what has
+changed is not found, and needs no rule for when it is out of date.
 
 An entry holds .npy files, their digests and notes in manifest.json, and no pickle. It is written
 aside and renamed, so one that was cut short is never seen; one that is damaged is told by the
@@ -17,6 +18,7 @@ import logging
 import os
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,8 +27,9 @@ from typing import Any
 
 import numpy as np
 
-from distsvm.data.files import file_facts
-from distsvm.data.readers.lines import Part
+from distsvm.data.files import file_version, opened
+from distsvm.data.readers.lines import BLOCK_BYTES, Part
+from distsvm.data.readers.pieces import TextSpec
 from distsvm.errors import ConfigError, DataError
 from distsvm.storage import digest_of, read_manifest, write_json, written_aside
 
@@ -107,9 +110,28 @@ class PackedStore:
 
 def key_of(spec: Any, *more: str) -> str:
     """The key of what a spec of files gives, and of what is made of it by `more`."""
-    facts = [(part.path, *file_facts(part.path)) for part in files_of(spec)]
+    text_file = isinstance(spec, TextSpec)
+    facts = [
+        (
+            part.path,
+            file_version(part.path) or _digest(part if text_file else Part(part.path, 0, None)),
+        )
+        for part in files_of(spec)
+    ]
     text = "\n".join([f"format {FORMAT}", repr(spec), repr(facts), *more])
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _digest(part: Part) -> str:
+    """Of the bytes of a part."""
+    state = hashlib.blake2b(digest_size=16)
+    with opened(part.path) as file:
+        file.seek(part.start)
+        left = sys.maxsize if part.stop is None else part.stop - part.start
+        while block := file.read(min(left, BLOCK_BYTES)):
+            state.update(block)
+            left -= len(block)
+    return state.hexdigest()
 
 
 def files_of(spec: Any) -> Sequence[Part]:
@@ -117,13 +139,39 @@ def files_of(spec: Any) -> Sequence[Part]:
     return getattr(spec, "parts", ())
 
 
+def not_kept(spec: Any) -> str | None:
+    """Why the examples of a spec are not kept; None where they are."""
+    if not files_of(spec):
+        return "they are not in files"
+    if not getattr(spec, "in_arrays", True):
+        return "trees and values of JSON are Python objects, and only arrays are kept"
+    return None
+
+
 def own_folder() -> str:
     """A folder of this user among the machine's temporary files, for who names no other."""
-    folder = Path(tempfile.gettempdir()) / f"distsvm-packed-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    status = folder.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
+    return checked_folder(Path(tempfile.gettempdir()) / f"distsvm-packed-{os.getuid()}")
+
+
+def given_folder(cache_dir: str) -> str:
+    """The folder that was named."""
+    return checked_folder(Path(os.path.realpath(cache_dir)))
+
+
+def checked_folder(folder: Path) -> str:
+    """The folder, made if need be, refused if others can write there: compiled code trusts it."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.lstat()
+    except OSError as error:
+        raise ConfigError(f"{folder}: packed data cannot be written there ({error})") from error
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
         raise ConfigError(f"{folder} belongs to somebody else; give cache_dir, a folder of yours")
+    if status.st_mode & 0o022:
+        raise ConfigError(
+            f"{folder} can be written by others (mode {status.st_mode & 0o777:o}); give cache_dir, "
+            f"a folder that only you can write in, such as a new one: {folder / 'packed'}"
+        )
     return str(folder)
 
 

@@ -13,15 +13,18 @@ from distsvm.errors import DataError
 from distsvm.uris import store_of, told
 
 READ_AHEAD = 4 << 20
-# What stores tell of a file's content, the surest first.
+# What stores tell of a file's content.
 STAMPS = (
-    "ETag", "etag", "md5Hash", "content_md5", "LastModified", "last_modified", "mtime", "updated",
-    "created",
+    "ETag", "etag", "md5Hash", "content_md5", "Content-MD5", "Digest", "LastModified",
+    "last_modified", "Last-Modified", "mtime", "updated", "created",
 )  # fmt: skip
 
 
 def find_uris(uri: str) -> list[str]:
-    """The files that a URI means: itself, those of a folder, or the matches of a pattern."""
+    """The files that a URI means: itself, those of a folder, or the matches of a pattern.
+
+    A folder's files are those of its folders as well, but on the web, where links lead anywhere.
+    """
     filesystem, path = store_of(uri)
     web = "http" in filesystem.protocol
     with told(uri, DataError):
@@ -30,15 +33,20 @@ def find_uris(uri: str) -> list[str]:
             found, nothing = filesystem.glob(path, detail=True), "no file matches this pattern"
         # A page of the web is a folder only if its address says so.
         elif path.endswith("/") if web else filesystem.info(path)["type"] == "directory":
-            entries = filesystem.ls(path, detail=True)
-            found, nothing = {entry["name"]: entry for entry in entries}, "the folder has no files"
-            found = {name: entry for name, entry in found.items() if _shown(name)}
+            if web:
+                found = {entry["name"]: entry for entry in filesystem.ls(path, detail=True)}
+            else:
+                found = filesystem.find(path, detail=True)
+            found = {name: entry for name, entry in found.items() if _shown(name, path)}
+            nothing = "the folder has no files"
         else:
             filesystem.info(path)
             return [uri]
-        names = [name for name, entry in sorted(found.items()) if entry["type"] != "directory"]
+        names = [name for name, entry in found.items() if entry["type"] != "directory"]
         if not names:
             raise DataError(f"{uri}: {nothing}")
+        # By the names of folders and files, as on a disk.
+        names.sort(key=lambda name: name.split("/"))
         return [filesystem.unstrip_protocol(name) for name in names]
 
 
@@ -51,7 +59,7 @@ def open_uri(uri: str, read_ahead: int = READ_AHEAD) -> BinaryIO:
 
 
 def uri_facts(uri: str) -> tuple[int, str]:
-    """Size in bytes, and a text that changes with the content, as far as the store knows."""
+    """Size in bytes, and a text that changes with the content; empty where the store tells none."""
     filesystem, path = store_of(uri)
     with told(uri, DataError):
         filesystem.invalidate_cache()
@@ -59,11 +67,14 @@ def uri_facts(uri: str) -> tuple[int, str]:
     if info.get("size") is None:
         raise DataError(f"{uri}: the server does not say how large the file is")
     stamps = [f"{name}={info[name]}" for name in STAMPS if info.get(name) is not None]
-    return int(info["size"]), stamps[0] if stamps else ""
+    return int(info["size"]), ", ".join(stamps)
 
 
-def _shown(name: str) -> bool:
-    return name.rstrip("/").rpartition("/")[2][:1] not in ("", ".", "_", "?")
+def _shown(name: str, folder: str) -> bool:
+    """Whether neither the file nor a folder below this one is hidden."""
+    name, folder = name.rstrip("/"), folder.rstrip("/") + "/"
+    below = name.removeprefix(folder) if name.startswith(folder) else name.rpartition("/")[2]
+    return all(part[:1] not in ("", ".", "_", "?") for part in below.split("/"))
 
 
 class _Told(io.RawIOBase):

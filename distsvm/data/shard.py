@@ -52,6 +52,11 @@ def _taken(items: Any, which: np.ndarray) -> Any:
 
 
 class ShardSpec(Protocol):
-    """How to load one shard, again if need be; small (or shared) and picklable."""
+    """How to load one shard, again if need be; small (or shared) and picklable.
+
+    One that reads files may have `parts`, those of files that it reads, `pieces(n_bytes)`, the same
+    examples in specs of about so much memory each, and `in_arrays`, False where it gives Python
+    objects.
+    """
 
     def load(self) -> Shard: ...

@@ -79,7 +79,8 @@ class TrainConfig:
     cache_dir : str, optional
         A folder on a disk of each worker's own machine, for examples from files as packed arrays:
         the next start maps them into memory instead of reading the files. What has changed since
-        is read again.
+        is read again. It is refused unless it is the user's own, and nobody else can write there.
+        Trees and other Python objects are not kept, which a warning says.
     worker_memory_mb : float > 0, optional
         Limit of a worker's memory: its examples, which must be in files, are worked through in
         pieces of an eighth of it (at least 32 MB), read in every round from cache_dir, or from a

@@ -27,6 +27,7 @@ from distsvm.tasks.base import Task
 from distsvm.training.callbacks import Callback, LogRounds, RunStart
 from distsvm.training.config import TrainConfig
 from distsvm.training.data_manifest import DataManifest
+from distsvm.training.loading import check_counts, read_again, tell_dropped, tell_uncached
 from distsvm.training.metrics import RayMetrics, run_name
 from distsvm.training.result import TrainResult
 from distsvm.training.run_folder import RunFolder, described_paths
@@ -115,6 +116,7 @@ class Trainer:
             self.manifest.check_files(self.folder.path)
         cache_dir = None if config.cache_dir is None else whole_path(config.cache_dir)
         keeping = Keeping(cache_dir, config.worker_memory_mb)
+        tell_uncached(keeping, [*specs, *checks])
         self.shards = range(len(specs))
         self.check_shards = range(len(specs), len(specs) + len(checks))
         self.executor.start(
@@ -126,31 +128,30 @@ class Trainer:
         summary = reduce(add, summaries[: len(specs)])
         self.task = self.task.prepare(summary)
         firsts = np.concatenate([[0], np.cumsum(counts)[:-1]]).tolist()
+        pinned = read_again(self.executor, [*specs, *checks])
+        digested = self.folder is not None or bool(pinned)
         facts: list[Facts] = self.executor.prepare(
-            "bind", self.task, config.rescaling, self.cache_size, self.folder is not None,
+            "bind", self.task, config.rescaling, self.cache_size, digested,
             shards=self.shards, each=[(first,) for first in firsts[: len(specs)]],
         )  # fmt: skip
+        check_counts(specs, counts, facts)
         self.check_fingerprint = ""
         self.manifest.digests = [fact.fingerprint for fact in facts]
         if checks:
             self.executor.prepare("attach", self.task, shards=self.check_shards)
-            if self.folder is not None:
+            if digested:
                 parts = self.executor.run("fingerprint", shards=self.check_shards)
                 self.check_fingerprint = "".join(parts)
                 self.manifest.digests += parts
+        if pinned:
+            digests = [(self.manifest.digests[shard],) for shard in pinned]
+            self.executor.prepare("expect", shards=pinned, each=digests)
         self.facts = reduce(add, facts)
-        self._tell_dropped()
+        tell_dropped(self.facts)
         self.load_s = time.perf_counter() - self._started
         if not self.facts.weight > 0:
             raise DataError("the examples' weights, times those of their classes, are all 0")
 
-    def _tell_dropped(self) -> None:
-        n, n_dropped = self.facts.n_examples, self.facts.n_dropped
-        told = f"{n_dropped} of {n + n_dropped} examples have outputs that the task does not allow"
-        if n_dropped and not n:
-            raise DataError(f"{told}: nothing is left to train on")
-        if n_dropped:
-            log.warning("%s, and are left out", told)
 
     def default_C(self) -> float:
         """The C of the configuration, or what the data calls for."""

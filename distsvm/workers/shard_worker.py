@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from distsvm.data.keeping import Keeping, load
+from distsvm.data.packed import files_of
+from distsvm.data.readers.lines import described
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import DAMAGE, CheckpointError, DataError, StoreError
 from distsvm.messages import Ascended, Ascent, Facts, Holding, Planes, Score, Summary, Sums
@@ -39,8 +41,11 @@ class ShardWorker:
         self._keeping = keeping = keeping or Keeping()
         self._store = keeping.store()
         self._specs = keeping.pieces(spec)
-        if not self._specs:
+        if self._specs:
+            self._source = described(files_of(spec))
+        else:
             self.shard = load(spec, self._store)
+            self._source = self.shard.source
             if not self.shard.n:
                 raise DataError(f"an empty shard: {self.shard.source} has no examples")
 
@@ -66,6 +71,7 @@ class ShardWorker:
         outputs as they were given, for scores that compare those.
         """
         self.outputs = None
+        self._digest: str | None = None
         if self._specs:
             assert self._store is not None
             frame, pieces = pack_pieces(task, rescaling, self._specs, self._store)
@@ -105,7 +111,7 @@ class ShardWorker:
             radius=radius,
             data_bytes=self.oracle.n_bytes,
             plane_bytes=self.cache.n_bytes,
-            fingerprint=self.oracle.fingerprint() if fingerprint else "",
+            fingerprint=self.fingerprint() if fingerprint else "",
         )
 
     def _drop_unfit(self, task: Task, cache_size: int) -> int:
@@ -239,7 +245,21 @@ class ShardWorker:
 
     def fingerprint(self) -> str:
         """A digest of the examples."""
-        return self.oracle.fingerprint()
+        if self._digest is None:
+            self._digest = self.oracle.fingerprint()
+        return self._digest
+
+    def expect(self, digest: str) -> None:
+        """Refuse examples with another digest: they were read again, and are not the same.
+
+        Bounds of the rounds before hold for the examples that were read first, so a run that went
+        on with others would certify what is not true.
+        """
+        if self.fingerprint() != digest:
+            raise DataError(
+                f"{self._source} changed during the run: a worker that was built again has read "
+                "other examples from it than were read at first"
+            )
 
     def carry(self) -> dict[str, np.ndarray]:
         """What a worker has to be given that takes over this shard with all its planes."""

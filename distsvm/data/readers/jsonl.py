@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -71,6 +72,10 @@ class JsonlSpec(TextSpec):
     labelled: bool = True
 
     @property
+    def in_arrays(self) -> bool:
+        return self.tables
+
+    @property
     def growth(self) -> float:
         return 3.0 if self.tables else 10.0  # Python objects are large
 
@@ -125,9 +130,11 @@ class _Line:
         return found
 
     def weight(self, value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
-            self.refuse(value, "a weight, which is a number ≥ 0")
-        return float(value)
+        expected = "a weight, which is a finite number ≥ 0"
+        weight = _number(self, value, expected)
+        if weight < 0:
+            self.refuse(value, expected)
+        return weight
 
     def refuse(self, found: Any, expected: str) -> NoReturn:
         shown = found if isinstance(found, str) else json.dumps(found)
@@ -189,13 +196,16 @@ class _Table:
         return SparseRows(*rows.finish())
 
 
-def _number(line: _Line, value: Any) -> float:
+def _number(line: _Line, value: Any, expected: str = "a finite number for a feature") -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        line.refuse(value, "a number as the value of a feature")
+        line.refuse(value, expected)
     try:
-        return float(value)
+        number = float(value)
     except OverflowError:
-        line.refuse(str(value), "a number that 64 bits can hold")
+        number = math.inf
+    if not math.isfinite(number):  # JSON's 1e400 is one of them
+        line.refuse(str(value), f"{expected} that 64 bits can hold")
+    return number
 
 
 def _column(line: _Line, name: str) -> int:

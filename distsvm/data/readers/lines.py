@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby, islice, pairwise
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
 from typing import BinaryIO, TypeAlias
 
 import numpy as np
@@ -164,5 +164,11 @@ def _too_long(path: str) -> DataError:
 
 def _joined(units: Sequence[Part]) -> tuple[Part, ...]:
     """The same examples in as few parts as possible."""
-    runs = [list(run) for _, run in groupby(units, key=lambda unit: unit.path)]
-    return tuple(Part(run[0].path, run[0].start, run[-1].stop) for run in runs)
+    joined: list[Part] = []
+    for unit in units:
+        last = joined[-1] if joined else None
+        if last is not None and (last.path, last.stop) == (unit.path, unit.start):
+            joined[-1] = replace(last, stop=unit.stop)
+        else:
+            joined.append(unit)
+    return tuple(joined)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 
@@ -16,11 +15,9 @@ from distsvm.data.files import (
     Paths,
     file_bytes,
     find_files,
-    is_folder,
     line_number,
     opened,
     packing,
-    unpacked_name,
 )
 from distsvm.data.partition import MAX_SHARDS, partition
 from distsvm.data.readers.lines import UNITS_PER_SHARD, Part, Starts, blocks, text_bytes
@@ -42,7 +39,7 @@ class TreebankData:
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Of a folder the files .mrg, .tree, .trees, .brackets, .ptb, also packed; packed files
+        Of folders the files .mrg, .tree, .trees, .brackets, .ptb, also packed; packed files
         are never cut.
     strip_empty : bool, default True
         Take out empty elements (leaves with the tag -NONE-), and phrases that have nothing else.
@@ -65,7 +62,7 @@ class TreebankData:
     ) -> None:
         if max_length is not None and max_length < 1:
             raise ConfigError(f"max_length={max_length}: expected at least 1")
-        self.paths = _tree_files(paths)
+        self.paths = find_files(paths, TREE_ENDINGS)
         self.strip_empty, self.strip_functions = strip_empty, strip_functions
         self.max_length, self.labelled = max_length, labelled
 
@@ -114,6 +111,8 @@ class TreebankSpec(TextSpec):
     max_length: int | None = None
     labelled: bool = True
 
+    in_arrays: ClassVar[bool] = False
+
     @property
     def growth(self) -> float:
         return 20.0  # a tree is many Python objects
@@ -151,20 +150,6 @@ class TreebankSpec(TextSpec):
         if len(self.parts) < 3:
             return "; ".join(map(str, self.parts))
         return f"{self.parts[0]}; … ; {self.parts[-1]} ({len(self.parts)} parts)"
-
-
-def _tree_files(paths: Paths) -> list[str]:
-    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    files: list[str] = []
-    for path in given or find_files(given):
-        found = find_files(path)
-        if is_folder(path):
-            found = [f for f in found if unpacked_name(f).endswith(TREE_ENDINGS)]
-            if not found:
-                endings = ", ".join(TREE_ENDINGS)
-                raise DataError(f"{os.fspath(path)}: the folder has no {endings} files")
-        files += found
-    return files
 
 
 def _units(paths: Sequence[str], spacing: int) -> list[Part]:
