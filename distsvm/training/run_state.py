@@ -12,7 +12,7 @@ from typing import Any
 
 from distsvm.errors import CheckpointError, StoreError
 from distsvm.solvers.base import Round
-from distsvm.storage import Place, opened_file, read_json
+from distsvm.storage import Place, opened_file, read_json, write_bytes
 
 LOCK, STATE, STOP = "lock.json", "state.json", "stop"
 LOST_S = 60.0
@@ -142,7 +142,7 @@ def last_round(folder: Place) -> Round | None:
 
 def ask_to_stop(folder: Place) -> None:
     """Have the run end after its current round, with a checkpoint."""
-    (folder / STOP).touch()
+    write_bytes(folder / STOP, b"")  # which takes the place of a link, and does not follow it
 
 
 def born(pid: int) -> int | None:
