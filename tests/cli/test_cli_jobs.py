@@ -161,13 +161,15 @@ def test_runs_are_listed_with_gap_state_and_age(files, capsys, tmp_path):
     (home / "notes.txt").write_text("")
     said = run(capsys, "runs", home)
     lines = {line.split()[0]: line for line in said.out.splitlines()}
-    assert set(lines) == {"run", "one", "deep/two"}
+    assert set(lines) == {"run", "one", "deep/two", "three"}
+    assert "damaged" in lines["three"]
     assert "finished" in lines["one"]
     assert "stopped" in lines["deep/two"]
     assert "three/run.json is damaged" in said.err
     told = [json.loads(line) for line in run(capsys, "runs", home, "--json").out.splitlines()]
     assert (told[0]["state"], told[0]["round"]) == ("stopped", 2)
-    assert all(t["gap"] > 0 and t["age_s"] >= 0 for t in told)
+    assert all(t["gap"] > 0 and t["age_s"] >= 0 for t in told if t["state"] != "damaged")
+    assert [t["path"] for t in told if t["state"] == "damaged"] == [str(home / "three")]
 
 
 @pytest.mark.parametrize("verb", ["status", "stop"])
