@@ -12,6 +12,7 @@ from distsvm.data.opening import FORMATS, kind_of_files, open_data
 from distsvm.errors import ConfigError
 from distsvm.model import Model
 from distsvm.tasks.base import Task
+from distsvm.uris import check_secretless
 
 
 def _column(text: str) -> int | str:
@@ -172,6 +173,8 @@ def data_options(
     model : Model, optional
         Its training files' format comes before that.
     """
+    for path in (*args.data, *(getattr(args, "validation", None) or ())):
+        check_secretless(path)  # before any error can name it
     given = [option for option in READING if hasattr(args, option.dest)]
     kind, format = _kind(args, given, formats, model)
     if kind not in formats:
