@@ -43,7 +43,11 @@ _RULES = (
 )
 
 
-_WHOLE = {"C and C_per_example": "--C and --C-per-example", "scale=True": "--scale"}
+_WHOLE = {
+    "C and C_per_example": "--C and --C-per-example",
+    "scale=True": "--scale",
+    " in executor_options": "",
+}
 
 
 def in_flags(text: str) -> str:
