@@ -22,6 +22,7 @@ FLAGS = {
     "format": "--format",
     "cv": "--cv",
     "Cs": "--Cs",
+    "constants": "--constants",
 }
 """The option that sets each parameter of the library."""
 
