@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
-from pathlib import Path
 from typing import Any
 
 from distsvm.cli import readers
 from distsvm.cli.readers import Reader
+from distsvm.cli.small_files import read_text
 from distsvm.cli.toml_text import toml_pair
 from distsvm.errors import ConfigError
 from distsvm.version import __version__
@@ -84,10 +84,7 @@ def config_text(verb: str, parser: argparse.ArgumentParser, args: argparse.Names
 
 def _read(path: str) -> dict[str, Any]:
     try:
-        content = Path(path).read_bytes()[: LARGEST + 1]
-        if len(content) > LARGEST:
-            raise ConfigError(f"{path} is larger than {LARGEST} bytes: no configuration is")
-        return tomllib.loads(content.decode("utf-8"))
+        return tomllib.loads(read_text(path, LARGEST))
     except FileNotFoundError:
         raise ConfigError(f"{path}: there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:

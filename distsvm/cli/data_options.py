@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from distsvm.cli.readers import Reader, names, of_type, whole
+from distsvm.cli.small_files import read_text
 from distsvm.data.opening import FORMATS, kind_of_files, open_data
 from distsvm.errors import ConfigError
 from distsvm.model import Model
@@ -26,7 +26,7 @@ def _templates(text: str) -> str:
     if not text.startswith("@"):
         return text
     try:
-        return Path(text[1:]).read_text(encoding="utf-8")
+        return read_text(text[1:])
     except (OSError, UnicodeDecodeError) as error:
         raise argparse.ArgumentTypeError(f"{text[1:]} cannot be read ({error})") from error
 

@@ -72,6 +72,9 @@ def _expand(path: str) -> list[str]:
     files = [file for file in found if not os.path.isdir(file)]
     if not files:
         raise DataError(nothing)
+    for file in files:
+        if os.path.exists(file) and not os.path.isfile(file):
+            raise DataError(f"{file}: a pipe or device, expected a regular file, which has an end")
     return files
 
 
