@@ -112,8 +112,9 @@ class RunFolder:
         run = read_manifest(self.path / "run.json", "run", FORMAT, CheckpointError)
         try:
             for name in ("task", "used", "problem"):
-                if not isinstance(run.get(name, {}), dict):
-                    raise ValueError(f"{name} is {run[name]!r:.40}")
+                found = run[name] if name == "task" else run.get(name, {})
+                if not isinstance(found, dict):
+                    raise ValueError(f"{name} is {found!r:.40}")
             for described in filter(None, (run.get("data"), run.get("validation"))):
                 if not _names_paths(described["paths"], described["options"]):
                     raise ValueError(f"{described!r:.40} names no data")
