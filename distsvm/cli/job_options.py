@@ -13,6 +13,7 @@ import distsvm
 from distsvm.cli import exits
 from distsvm.cli.formatting import pairs, seconds, size
 from distsvm.cli.output import Output
+from distsvm.cli.readers import number
 from distsvm.jobs.client import Job, Jobs, job_address
 from distsvm.jobs.package import Package, job_name
 
@@ -49,7 +50,7 @@ def add_sending(parser: argparse.ArgumentParser) -> None:
         help="that runs Python on the cluster. Default: python",
     )  # fmt: skip
     group.add_argument(
-        "--largest-mb", type=float, metavar="MB", default=Package.largest_mb,
+        "--largest-mb", type=number, metavar="MB", default=Package.largest_mb,
         help=f"refuse to send more. Default: {Package.largest_mb:g}",
     )  # fmt: skip
     group.add_argument("--detach", action="store_true", help="do not follow the job's output")

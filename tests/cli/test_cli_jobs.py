@@ -1,6 +1,7 @@
 """The verbs about runs and jobs: sent, watched, stopped, resumed; and the table of runs."""
 
 import json
+from pathlib import Path
 
 import pytest
 from cli_files import train_args
@@ -94,6 +95,54 @@ def test_the_tasks_code_and_what_it_needs_are_sent(cluster, capsys, tmp_path, mo
     run(capsys, *words)
     assert cluster.asked[1][2] == ["mine.py"]
     assert cluster.asked[1][0].endswith("resume /runs/own --task mine.py:RootLabel --executor ray")
+
+
+def test_the_file_says_how_the_job_is_sent(cluster, config, capsys, tmp_path):
+    cluster.run = False
+    for name in ("one.py", "two.py"):
+        (tmp_path / name).write_text("")
+    path = tmp_path / "job.toml"
+    path.write_text(
+        f'{Path(config).read_text()}[job]\naddress = "{URL}"\nname = "mine"\npython = "python3.12"\n'
+        f'include = ["{tmp_path}/one.py"]\nsend-distsvm = true\nlargest-mb = 2\ndetach = true\n'
+    )
+    out = run(capsys, "submit", path).out
+    assert "follow it:" in out
+    entrypoint, environment, sent = cluster.asked[0]
+    assert entrypoint == "exec python3.12 -m distsvm.cli train config.toml"
+    assert sent == ["config.toml", "one.py"]
+    assert environment["py_modules"]
+    (folder,) = (tmp_path / "cluster").glob("mine-*")
+    assert "[job]" not in (folder / "config.toml").read_text()
+    # The command line comes before it; what may be said several times is added.
+    words = ["submit", path, "--name", "other", "--include", tmp_path / "two.py"]
+    run(capsys, *words)
+    assert cluster.asked[1][2] == ["config.toml", "one.py", "two.py"]
+    assert list((tmp_path / "cluster").glob("other-*"))
+    assert "more than 0 MB" in run(capsys, "submit", path, "--largest-mb", "0", code=2).err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[job]\nincludes = "x"', "there is no key 'includes' in [job]; the nearest is 'include'"),
+        ("[job]\nlargest-mb = true", "largest-mb = true: expected a number, found a truth value"),
+        ("[job]\ninclude = []", "expected a text or a list of texts"),
+        ('job = "x"', 'job = "x": expected a table, [job]'),
+        ('include = "x"', "there is no key 'include'; it belongs to the table [job]"),
+    ],
+)
+def test_what_is_wrong_with_the_table_of_the_job_is_said(cluster, config, capsys, text, message):
+    path = Path(f"{config}.job.toml")
+    path.write_text(f"{Path(config).read_text() if '[' in text else ''}{text}\n")
+    assert message in run(capsys, "submit", path, *ADDRESS, code=2).err
+    assert cluster.asked == []
+
+
+def test_train_leaves_the_table_of_the_job_alone(config, capsys):
+    with open(config, "a") as file:
+        file.write('[job]\nname = "mine"\n')
+    run(capsys, "train", config, "-q", code=7)
 
 
 @pytest.mark.parametrize(
