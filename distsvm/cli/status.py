@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, output: Output) -> int:
     if args.run is not None and (folder := seen_folder(args.run)) is not None:
         return _folder(folder, output)
-    jobs = connect(args)
+    jobs = connect(args, args.run)
     if args.run is not None:
         return _job(jobs.find(args.run), output)
     found = jobs.all()

@@ -103,13 +103,13 @@ def test_the_file_says_how_the_job_is_sent(cluster, config, capsys, tmp_path):
         (tmp_path / name).write_text("")
     path = tmp_path / "job.toml"
     path.write_text(
-        f'{Path(config).read_text()}[job]\naddress = "{URL}"\nname = "mine"\npython = "python3.12"\n'
+        f'{Path(config).read_text()}[job]\naddress = "{URL}"\nname = "mine"\npython = "py3"\n'
         f'include = ["{tmp_path}/one.py"]\nsend-distsvm = true\nlargest-mb = 2\ndetach = true\n'
     )
     out = run(capsys, "submit", path).out
     assert "follow it:" in out
     entrypoint, environment, sent = cluster.asked[0]
-    assert entrypoint == "exec python3.12 -m distsvm.cli train config.toml"
+    assert entrypoint == "exec py3 -m distsvm.cli train config.toml"
     assert sent == ["config.toml", "one.py"]
     assert environment["py_modules"]
     (folder,) = (tmp_path / "cluster").glob("mine-*")
@@ -219,6 +219,15 @@ def test_runs_are_listed_with_gap_state_and_age(files, capsys, tmp_path):
     assert (told[0]["state"], told[0]["round"]) == ("stopped", 2)
     assert all(t["gap"] > 0 and t["age_s"] >= 0 for t in told if t["state"] != "damaged")
     assert [t["path"] for t in told if t["state"] == "damaged"] == [str(home / "three")]
+
+
+@pytest.mark.parametrize("verb", ["status", "stop"])
+def test_a_word_that_names_no_folder_is_said(verb, capsys, monkeypatch):
+    for name in client.ADDRESSES:
+        monkeypatch.delenv(name, raising=False)
+    err = run(capsys, verb, "runs/spma", code=2).err
+    assert "runs/spma: there is no such folder of a run" in err
+    assert "--address is missing" in err
 
 
 @pytest.mark.parametrize("verb", ["status", "stop"])
