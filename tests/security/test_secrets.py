@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from drill_lab import namespaces
 
 import distsvm
 from distsvm.cli import exits, main
@@ -14,7 +15,6 @@ SECRET = "s3cr3t-w0rd"
 
 
 def test_the_drill_tells_its_processes_where_the_token_is_and_not_what(tmp_path, monkeypatch):
-    namespaces = _drill()
     started = []
     monkeypatch.setattr(namespaces.subprocess, "Popen", lambda *a, **k: started.append((a, k)))
     monkeypatch.setattr(namespaces, "_ip", lambda *arguments: None)
@@ -30,17 +30,6 @@ def test_the_drill_tells_its_processes_where_the_token_is_and_not_what(tmp_path,
         assert token not in " ".join(command)
         assert options["env"]["RAY_AUTH_MODE"] == "token"
         assert token not in options["env"].values()
-
-
-def _drill():
-    import importlib.util
-    from pathlib import Path
-
-    path = Path(__file__).parents[2] / "cluster" / "drill" / "namespaces.py"
-    spec = importlib.util.spec_from_file_location("namespaces", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 SECRETIVE = {
