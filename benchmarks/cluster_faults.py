@@ -20,9 +20,9 @@ from support import HERE, machine, table
 TESTS = HERE.parent / "tests"
 sys.path[:0] = [str(TESTS), str(TESTS / "faults")]
 
+from drill_lab import why_not  # noqa: E402
 from drills import cut_a_node_off, lose_a_node_and_the_head  # noqa: E402
 from faulty import CONFIG, INPUTS, OUTPUTS  # noqa: E402
-from namespaces import why_not  # noqa: E402
 from toy_tasks import ToyChain  # noqa: E402
 
 from distsvm import train  # noqa: E402

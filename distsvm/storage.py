@@ -99,14 +99,11 @@ def _renamed(folder: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
-    if folder.exists():
+    if os.path.lexists(folder):
         old = aside.with_suffix(".old")
         folder.rename(old)
         aside.rename(folder)
-        if old.is_symlink():
-            old.unlink()
-        else:
-            shutil.rmtree(old)
+        remove_folder(old)
     else:
         aside.rename(folder)
 
@@ -117,9 +114,15 @@ def is_whole(folder: Place) -> bool:
 
 
 def remove_folder(folder: Place) -> None:
-    """Delete a folder; in a store what cannot be deleted now is left for the next time."""
+    """Delete a folder, or the link or file in its place: where a link leads nothing is touched.
+
+    In a store what cannot be deleted now is left for the next time.
+    """
     if isinstance(folder, Path):
-        shutil.rmtree(folder)
+        if folder.is_symlink() or not folder.is_dir():
+            folder.unlink()
+        else:
+            shutil.rmtree(folder)
         return
     try:
         (folder / MANIFEST).unlink(missing_ok=True)

@@ -152,7 +152,6 @@ class Trainer:
         if not self.facts.weight > 0:
             raise DataError("the examples' weights, times those of their classes, are all 0")
 
-
     def default_C(self) -> float:
         """The C of the configuration, or what the data calls for."""
         config, facts = self.config, self.facts

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from drill_lab import Lab, why_not
 from manifests import HOME
 
 DRILL = HOME / "drill" / "kill_drill.py"
@@ -31,6 +32,19 @@ def test_without_the_rights_it_says_which(tmp_path):
     assert done.returncode == CANNOT, done.stderr
     assert "Operation not permitted" in done.stdout
     assert "CAP_SYS_ADMIN" in done.stdout
+
+
+@pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+def test_no_link_is_left_even_if_somebody_still_looks_at_a_namespace():
+    with Lab(2, n_cpus=1) as lab, open(f"/run/netns/{lab.name(1)}"):
+        own = lab.name(0).removesuffix("n0")
+        assert own in _links()
+        lab.close()
+        assert own not in _links()
+
+
+def _links():
+    return subprocess.run(["ip", "link"], capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.slow

@@ -9,13 +9,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from namespaces import Machine, machines
+from drill_lab import Lab
 
 HERE = Path(__file__).parent
-PORT = 6399
 
 
 def environment() -> dict[str, str]:
@@ -51,45 +49,30 @@ def lose_a_node_and_the_head(folder: Path) -> dict[str, Any]:
 def cut_a_node_off(timeout_s: float) -> dict[str, Any]:
     """What partition_drill.py saw, in network namespaces, with this limit for a sign of life."""
     own = environment()
-    # a short path: those of Ray's sockets lie in it, and may have 107 characters
-    with machines(3) as (head, one, other), TemporaryDirectory(prefix="dsvm") as folder:
-        address = f"{head.address}:{PORT}"
-        begin = ("--head", "--port", str(PORT), "--include-dashboard=false", "--num-cpus", "0")
-        _started(_node(head, own, *begin, "--temp-dir", folder))
-        join = ("--address", address, "--num-cpus", "1")
-        for machine in (one, other):
-            _started(_node(machine, own, *join))
-        seen = _drilled(head, address, own, timeout_s, cut=other)
-        for machine in (head, one, other):  # before the folder goes in which they write
-            machine.end_all()
-    return seen
+    with Lab(3, n_cpus=1) as lab:
+        begin = ("--head", "--port", lab.head.rpartition(":")[2], "--include-dashboard=false")
+        _start(lab, 0, own, *begin, "--num-cpus", "0", "--temp-dir", str(lab.folder))
+        for node in (1, 2):
+            _start(lab, node, own, "--address", lab.head, "--num-cpus", "1")
+        return _drilled(lab, own, timeout_s, cut=2)
 
 
-def _node(machine: Machine, own: dict[str, str], *words: str) -> subprocess.Popen:
-    """Begin to start a Ray node in a namespace."""
-    command = [
-        sys.executable, "-m", "ray.scripts.scripts", "start", "--node-ip-address", machine.address,
-        "--object-store-memory", "100000000", "--disable-usage-stats", *words,
-    ]  # fmt: skip
-    return subprocess.Popen(
-        machine.command(*command), env=own, text=True, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+def _start(lab: Lab, node: int, own: dict[str, str], *words: str) -> None:
+    """Start a Ray node as patient as Ray is by itself, unlike those of the kill drill."""
+    command = lab.command(
+        node, sys.executable, "-m", "ray.scripts.scripts", "start", "--node-ip-address",
+        lab.address(node), "--object-store-memory", "100000000", "--disable-usage-stats", *words,
     )  # fmt: skip
+    done = subprocess.run(command, env=own, text=True, capture_output=True, timeout=100)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
-def _started(process: subprocess.Popen) -> None:
-    out, _ = process.communicate(timeout=100)
-    assert process.returncode == 0, out
-
-
-def _drilled(
-    head: Machine, address: str, own: dict[str, str], timeout_s: float, cut: Machine
-) -> dict[str, Any]:
-    script = str(HERE / "partition_drill.py")
-    command = head.command(sys.executable, script, address, head.address, str(timeout_s))
+def _drilled(lab: Lab, own: dict[str, str], timeout_s: float, cut: int) -> dict[str, Any]:
+    words = (str(HERE / "partition_drill.py"), lab.head, lab.address(0), str(timeout_s))
     drill = subprocess.Popen(
-        command, env=own, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+        lab.command(0, sys.executable, *words), env=own, text=True, stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )  # fmt: skip
     assert drill.stdin is not None
     assert drill.stdout is not None
     last = ""
@@ -97,7 +80,7 @@ def _drilled(
         for line in drill.stdout:
             last = line
             if line == "round 3\n":
-                cut.cut_off()
+                lab.unplug(cut)
                 drill.stdin.write("cut\n")
                 drill.stdin.flush()
         assert drill.wait(timeout=60) == 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from drill_lab import why_not
 from drills import cut_a_node_off
 from faulty import CONFIG, INPUTS, OUTPUTS
-from namespaces import why_not
 from toy_tasks import ToyChain
 
 from distsvm import train
