@@ -28,7 +28,7 @@ class ParseTask(Task):
 
     x is ((word, tag), …), or tags alone; the grammar is over tags, and words are kept for the
     trees. With words=True it is over words: x is a list of them (given tags are not looked at), and
-    tags are predicted too. y is a Tree. w has one weight a rule seen in training, tag rules last;
+    tags are predicted too. y is a Tree, or its text. w has one weight a rule seen, tag rules last;
     see distsvm.data.grammar for the grammar's language and distsvm.data.lexicon for words. A
     sentence outside of it gets a flat tree under TOP, with a warning.
 
