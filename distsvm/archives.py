@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, BinaryIO
 
 import numpy as np
@@ -14,10 +14,21 @@ KINDS = "biufcmMUS"  # of arrays that are numbers, times or texts, and nothing t
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
+def write_npz(file: IO[bytes], named: Iterable[tuple[str, np.ndarray]]) -> None:
+    """Write the arrays as np.savez would, each let go before the next one is asked for."""
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in named:
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
+                npy.write_array(stream, np.asanyarray(array), allow_pickle=False)
+            del array  # there may be no room for two
+
+
 def read_npz(
     file: BinaryIO, only: Callable[[str], bool] = lambda name: True
-) -> dict[str, np.ndarray]:
-    """The arrays that np.savez wrote, those whose names are wanted; nothing is believed.
+) -> Iterator[tuple[str, np.ndarray]]:
+    """The arrays that write_npz wrote, one by one, those whose names are wanted.
+
+    Nothing is believed.
 
     Members must be plain, not packed, so that a small file cannot unfold into a large one; what
     they claim to hold is compared with their size before there is memory for it. What is wrong is
@@ -28,15 +39,13 @@ def read_npz(
         members = archive.infolist()
         if sum(member.file_size for member in members) > n_bytes:
             raise ValueError("its arrays claim more bytes than the file has")
-        found = {}
         for member in members:
             name, ending = member.filename[:-4], member.filename[-4:]
             if member.compress_type != zipfile.ZIP_STORED or ending != ".npy":
                 raise ValueError(f"{member.filename!r} is packed or no array, expected plain .npy")
             if only(name):
                 with archive.open(member) as stream:
-                    found[name] = _array(name, stream, member.file_size)
-        return found
+                    yield name, _array(name, stream, member.file_size)
 
 
 def _array(name: str, stream: IO[bytes], n_bytes: int) -> np.ndarray:

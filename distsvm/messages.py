@@ -142,6 +142,24 @@ class Sums:
         return self.__dict__ | {"a": a}
 
 
+@dataclass(frozen=True, eq=False)
+class Regain:
+    """What is different for blocks that have to find again what a worker has lost.
+
+    Parameters
+    ----------
+    blocks : frozenset of int
+    taken : float
+        In place of Ascent.taken.
+    w : array or None
+        Where they climb, if not where the others do.
+    """
+
+    blocks: frozenset[int]
+    taken: float
+    w: np.ndarray | None
+
+
 @dataclass(frozen=True)
 class Ascent:
     """What a block is to do in one round of the dual ascent.
@@ -167,6 +185,8 @@ class Ascent:
         No further pass once one has gained less than this for a unit of work.
     tol : float
         Values of planes that differ by no more than this count as equal.
+    regain : Regain, optional
+        After a loss.
     """
 
     number: int
@@ -178,6 +198,7 @@ class Ascent:
     n_parts: int
     least_rate: float
     tol: float
+    regain: Regain | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,16 +206,20 @@ class Holding:
     """Σ α·p and Σ α·q of a block's planes, made anew: a cut of its examples.
 
     `number` is that of the last round that the block took part in; 0 if it began anew since.
+    Those of parts of a block add up.
     """
 
     a: Vector
     b: float
     number: int
 
+    def __add__(self, other: Holding) -> Holding:
+        return Holding(add(self.a, other.a), self.b + other.b, self.number)
+
 
 @dataclass(frozen=True, eq=False)
 class Ascended:
-    """What one block brings home from a round of the dual ascent.
+    """What one block brings home from a round of the dual ascent; parts of a block add up.
 
     Parameters
     ----------
@@ -211,7 +236,8 @@ class Ascended:
         as far as the planes show it that are held.
     n_calls, n_visits, n_planes, n_support, n_refused, n_bytes : int
         Oracle calls and visits of this round; planes held, those with α > 0, planes ever refused
-        for want of memory, and the memory that they take.
+        for want of memory, and the memory that they take: of parts, of which one is in memory at a
+        time, the most that one takes.
     work : float
         Of this round.
     lost : bool
@@ -234,6 +260,27 @@ class Ascended:
     n_bytes: int
     work: float
     lost: bool
+
+    def __add__(self, other: Ascended) -> Ascended:
+        both = self.holding is not None and other.holding is not None
+        return Ascended(
+            u=add(self.u, other.u),
+            linear=self.linear + other.linear,
+            gain=self.gain + other.gain,
+            holding=self.holding + other.holding if both else None,  # type: ignore[operator]
+            upper=self.upper + other.upper,
+            exact=self.exact and other.exact,
+            gap=self.gap + other.gap,
+            held_gap=self.held_gap + other.held_gap,
+            n_calls=self.n_calls + other.n_calls,
+            n_visits=self.n_visits + other.n_visits,
+            n_planes=self.n_planes + other.n_planes,
+            n_support=self.n_support + other.n_support,
+            n_refused=self.n_refused + other.n_refused,
+            n_bytes=max(self.n_bytes, other.n_bytes),
+            work=self.work + other.work,
+            lost=self.lost or other.lost,
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,14 +13,14 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from distsvm.archives import read_npz
+from distsvm.archives import read_npz, write_npz
 from distsvm.errors import ConfigError, StoreError
 from distsvm.stores import StorePath
 from distsvm.uris import is_uri, local_path
@@ -99,14 +99,11 @@ def _renamed(folder: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
-    if folder.exists():
+    if os.path.lexists(folder):
         old = aside.with_suffix(".old")
         folder.rename(old)
         aside.rename(folder)
-        if old.is_symlink():
-            old.unlink()
-        else:
-            shutil.rmtree(old)
+        remove_folder(old)
     else:
         aside.rename(folder)
 
@@ -117,9 +114,15 @@ def is_whole(folder: Place) -> bool:
 
 
 def remove_folder(folder: Place) -> None:
-    """Delete a folder; in a store what cannot be deleted now is left for the next time."""
+    """Delete a folder, or the link or file in its place: where a link leads nothing is touched.
+
+    In a store what cannot be deleted now is left for the next time.
+    """
     if isinstance(folder, Path):
-        shutil.rmtree(folder)
+        if folder.is_symlink() or not folder.is_dir():
+            folder.unlink()
+        else:
+            shutil.rmtree(folder)
         return
     try:
         (folder / MANIFEST).unlink(missing_ok=True)
@@ -189,21 +192,26 @@ def read_manifest(path: Place, kind: str, newest: int, error: type[Exception]) -
 
 def write_arrays(path: Place, arrays: dict[str, np.ndarray]) -> str:
     """Write arrays without pickle, in one step, and return the file's digest."""
+    return write_each(path, arrays.items())
+
+
+def write_each(path: Place, named: Iterable[tuple[str, np.ndarray]]) -> str:
+    """As write_arrays, with one of the arrays in memory at a time if they come so."""
     if isinstance(path, StorePath):
         with tempfile.NamedTemporaryFile(prefix="distsvm-") as local:
-            _save(local, arrays)
+            _save(local, named)
             path.upload(local.name)
             return digest_of(Path(local.name))
     aside = path.with_name(f"{path.name}.part")
     with new_file(aside) as file:
-        _save(file, arrays)
+        _save(file, named)
         os.fsync(file.fileno())
     os.replace(aside, path)
     return digest_of(path)
 
 
-def _save(file: Any, arrays: dict[str, np.ndarray]) -> None:
-    np.savez(file, allow_pickle=False, **arrays)
+def _save(file: Any, named: Iterable[tuple[str, np.ndarray]]) -> None:
+    write_npz(file, named)
     file.flush()
 
 
@@ -217,10 +225,20 @@ def read_arrays(
 
     Any file may be given, whoever made it: see distsvm.archives.
     """
+    return dict(read_each(path, error, digest, only))
+
+
+def read_each(
+    path: Place,
+    error: type[Exception],
+    digest: str | None = None,
+    only: Callable[[str], bool] = lambda name: True,
+) -> Iterator[tuple[str, np.ndarray]]:
+    """As read_arrays, one array after another, in the order in which they were written."""
     with _read_as(path, error), opened_file(path) as file:
         if digest is not None and _digest(file) != digest:
             raise error(f"{path} is damaged: its digest is not the one written beside it")
-        return read_npz(file, only)
+        yield from read_npz(file, only)
 
 
 def digest_of(path: Path) -> str:

@@ -12,10 +12,14 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from distsvm.errors import ConfigError, DistSVMError
 
+GIVE_IT = (
+    "give it to fsspec, whose configuration is in ~/.config/fsspec and the environment (such as "
+    'FSSPEC_HTTP={"client_kwargs": {"headers": {"Authorization": "Bearer …"}}})'
+)
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 FILE = "file://"
 LOCALHOST = "localhost"
@@ -35,12 +39,34 @@ def local_path(path: str) -> str:
 
 
 def check_secretless(uri: str) -> None:
-    """Refuse a URI with a password, without showing it."""
-    if urlsplit(uri).password:
-        raise ConfigError(
-            "a URI with a password in it: leave it out and give it to fsspec, whose configuration "
-            "is in ~/.config/fsspec and the environment"
-        )
+    """Refuse a URI that holds a secret, or may, without showing it.
+
+    A run's folder names its data for `resume`, so all that a URI says would be in its files. On the
+    web a user's name may be a token, and a query (what stands behind ?) a signature; elsewhere ?
+    is a sign of patterns, unless something is assigned behind it.
+    """
+    for part in filter(
+        SCHEME.match, uri.split("::")
+    ):  # fsspec's chains, such as zip://a::https://b
+        found = _parts(part)
+        web = found.scheme in ("http", "https")
+        if found.password or (web and found.username):
+            raise ConfigError(
+                f"a URI with a password in it, or a user's name: leave it out and {GIVE_IT}"
+            )
+        if found.query and (web or "=" in found.query):
+            raise ConfigError(
+                "a URI with a query in it (?…), which may be a token or a signature, and would be "
+                f"written into the run's files: leave it out and {GIVE_IT}; or copy the file to a "
+                "disk or a bucket first"
+            )
+
+
+def _parts(uri: str) -> SplitResult:
+    try:
+        return urlsplit(uri)
+    except ValueError as error:  # such as a bracket that is not closed; the error may show it all
+        raise ConfigError("a URI that is none: its host cannot be read") from error
 
 
 def store_of(uri: str) -> tuple[Any, str]:

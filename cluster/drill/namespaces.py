@@ -139,7 +139,7 @@ class Lab:
             "RAY_AUTH_TOKEN_PATH": str(self._token),  # a path: a token has no place in `ps`
         }
         environment.pop("RAY_ADDRESS", None)
-        whole = ["ip", "netns", "exec", self.name(node), *command]
+        whole = self.command(node, *command)
         if log is None:
             return subprocess.Popen(
                 whole, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -149,6 +149,10 @@ class Lab:
                 whole, env=environment, text=True, stdin=subprocess.DEVNULL, stdout=file,
                 stderr=subprocess.STDOUT,
             )  # fmt: skip
+
+    def command(self, node: int, *words: str) -> list[str]:
+        """A command as it is run in a node's namespace."""
+        return ["ip", "netns", "exec", self.name(node), *words]
 
     def pids(self, node: int) -> list[int]:
         """The processes of a node."""
@@ -182,6 +186,8 @@ class Lab:
             while self.kill(node):  # until none is left that another one starts
                 pass
             subprocess.run(["ip", "netns", "delete", self.name(node)], capture_output=True)
+            # Its peer goes with the namespace, but only when the last socket in there is closed.
+            subprocess.run(["ip", "link", "delete", self._outer(node)], capture_output=True)
         subprocess.run(["ip", "link", "delete", self._bridge], capture_output=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 

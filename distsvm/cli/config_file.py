@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
 from distsvm.cli import readers
 from distsvm.cli.readers import Reader
+from distsvm.cli.small_files import read_text
 from distsvm.cli.toml_text import toml_pair
 from distsvm.errors import ConfigError
 from distsvm.version import __version__
@@ -20,6 +21,8 @@ else:
     import tomli as tomllib
 
 LARGEST = 1 << 20
+JOB = "job"
+"""The table of what `distsvm submit` has options for, beside those of train."""
 TRUTH = Reader(str, "true or false", readers.of_type(bool))
 
 
@@ -42,15 +45,26 @@ def keys_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
     return found
 
 
-def take_config(path: str, parser: argparse.ArgumentParser) -> None:
-    """Make what a file says the defaults of the parser; its options come before them."""
+def take_config(path: str, parser: argparse.ArgumentParser, *, sending: bool = False) -> None:
+    """Make what a file says the defaults of the parser; its options come before them.
+
+    What is about sending the run as a job stands in a table of its own, which is taken if that is
+    what the parser is for (`sending`), and left alone otherwise.
+    """
     values: dict[str, Any] = {}
     said: dict[str, str] = {}
     keys = keys_of(parser)
-    for key, found in _read(path).items():
+    content = _read(path)
+    table = content.pop(JOB, {})
+    if not isinstance(table, dict):
+        raise ConfigError(f"{path}: {JOB} = {_shown(table)}: expected a table, [{JOB}]")
+    for key, found in (table if sending else content).items():
         action = keys.get(key)
         if action is None:
-            raise ConfigError(f"{path}: there is no key {key!r}{_nearest(key, keys)}")
+            where = f" in [{JOB}]" if sending else _belongs_to_job(key)
+            if sending or not where:
+                where += nearest(key.replace("_", "-"), keys)
+            raise ConfigError(f"{path}: there is no key {key!r}{where}")
         value = _value(path, key, action, found)
         if value is argparse.SUPPRESS:
             continue
@@ -84,10 +98,7 @@ def config_text(verb: str, parser: argparse.ArgumentParser, args: argparse.Names
 
 def _read(path: str) -> dict[str, Any]:
     try:
-        content = Path(path).read_bytes()[: LARGEST + 1]
-        if len(content) > LARGEST:
-            raise ConfigError(f"{path} is larger than {LARGEST} bytes: no configuration is")
-        return tomllib.loads(content.decode("utf-8"))
+        return tomllib.loads(read_text(path, LARGEST))
     except FileNotFoundError:
         raise ConfigError(f"{path}: there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -96,8 +107,17 @@ def _read(path: str) -> dict[str, Any]:
         raise ConfigError(f"{path} is not TOML: {error}") from error
 
 
-def _nearest(key: str, keys: dict[str, Any]) -> str:
-    near = difflib.get_close_matches(key.replace("_", "-"), keys, 1, 0.5)
+def _belongs_to_job(key: str) -> str:
+    from distsvm.cli.job_options import add_sending  # here, as most commands send nothing
+
+    parser = argparse.ArgumentParser(add_help=False)
+    add_sending(parser)
+    return f"; it belongs to the table [{JOB}]" if key in keys_of(parser) else ""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The end of a message about a word that nobody knows."""
+    near = difflib.get_close_matches(word, known, 1, 0.5)
     return f"; the nearest is {near[0]!r}" if near else ""
 
 
@@ -105,14 +125,14 @@ def _value(path: str, key: str, action: argparse.Action, found: Any) -> Any:
     """The value that the option gets; SUPPRESS where the file says that it is not given."""
     reader = _reader(action)
     try:
-        if action.nargs == "+":
+        if _takes_several(action):
             listed = found if isinstance(found, list) else [found]
             if not listed:
                 raise TypeError
             return [reader.from_file(item) for item in listed]
         value = reader.from_file(found)
     except (TypeError, OverflowError):
-        expected = "a text or a list of texts" if action.nargs == "+" else reader.expected
+        expected = "a text or a list of texts" if _takes_several(action) else reader.expected
         raise ConfigError(
             f"{path}: {key} = {_shown(found)}: expected {expected}, found {_kind(found)}"
         ) from None
@@ -131,10 +151,14 @@ def _said(action: argparse.Action, given: Any) -> Any:
         return True if given == action.const else argparse.SUPPRESS
     if given is argparse.SUPPRESS or given == []:
         return argparse.SUPPRESS
-    if action.nargs == "+" and given is not None:
+    if _takes_several(action) and given is not None:
         return [reader.to_file(item) for item in given]
     said = reader.to_file(given)
     return argparse.SUPPRESS if said is None else said
+
+
+def _takes_several(action: argparse.Action) -> bool:
+    return action.nargs == "+" or isinstance(action, argparse._AppendAction)
 
 
 def _reader(action: argparse.Action) -> Reader:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from distsvm.cli.readers import Reader, names, of_type, whole
+from distsvm.cli.small_files import read_text
 from distsvm.data.opening import FORMATS, kind_of_files, open_data
 from distsvm.errors import ConfigError
 from distsvm.model import Model
 from distsvm.tasks.base import Task
+from distsvm.uris import check_secretless
 
 
 def _column(text: str) -> int | str:
@@ -25,7 +26,7 @@ def _templates(text: str) -> str:
     if not text.startswith("@"):
         return text
     try:
-        return Path(text[1:]).read_text(encoding="utf-8")
+        return read_text(text[1:])
     except (OSError, UnicodeDecodeError) as error:
         raise argparse.ArgumentTypeError(f"{text[1:]} cannot be read ({error})") from error
 
@@ -174,6 +175,8 @@ def data_options(
     model : Model, optional
         Its training files' format comes before that.
     """
+    for path in (*args.data, *(getattr(args, "validation", None) or ())):
+        check_secretless(path)  # before any error can name it
     given = [option for option in READING if hasattr(args, option.dest)]
     kind, format = _kind(args, given, formats, model)
     if kind not in formats:

@@ -76,6 +76,8 @@ def share(part: float, whole: float) -> str:
 
 def seconds(s: float) -> str:
     """A duration: 3.21 s, 41 s, 3:07, 1:02:07."""
+    if not math.isfinite(s):
+        return "?"
     if s < 9.995:
         return f"{s:.2f} s"
     if s < 59.5:

@@ -13,6 +13,8 @@ import distsvm
 from distsvm.cli import exits
 from distsvm.cli.formatting import pairs, seconds, size
 from distsvm.cli.output import Output
+from distsvm.cli.readers import number
+from distsvm.errors import ConfigError
 from distsvm.jobs.client import Job, Jobs, job_address
 from distsvm.jobs.package import Package, job_name
 
@@ -49,14 +51,23 @@ def add_sending(parser: argparse.ArgumentParser) -> None:
         help="that runs Python on the cluster. Default: python",
     )  # fmt: skip
     group.add_argument(
-        "--largest-mb", type=float, metavar="MB", default=Package.largest_mb,
+        "--largest-mb", type=number, metavar="MB", default=Package.largest_mb,
         help=f"refuse to send more. Default: {Package.largest_mb:g}",
     )  # fmt: skip
     group.add_argument("--detach", action="store_true", help="do not follow the job's output")
 
 
-def connect(args: argparse.Namespace) -> Jobs:
-    return Jobs(job_address(args.address))
+def connect(args: argparse.Namespace, wanted: str | None = None) -> Jobs:
+    """The jobs of the cluster; `wanted` is a word that is no folder, and so may be one of them."""
+    try:
+        address = job_address(args.address)
+    except ConfigError as error:
+        if wanted is None or args.address is not None:
+            raise
+        raise ConfigError(
+            f"{wanted}: there is no such folder of a run; and to ask a cluster for a job, {error}"
+        ) from error
+    return Jobs(address)
 
 
 def send(

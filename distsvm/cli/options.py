@@ -87,7 +87,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                "multi-plane, in (0, 1]: the part of the examples, those with the most of the gap, "
                "that most rounds with oracle calls ask about. Default: 0.3"),
         Option("--plane-memory", "plane_memory_mb", number, "MB",
-               "multi-plane: limit of the memory for planes, all workers together. Default: 4096"),
+               "multi-plane: limit of the memory for planes, all workers together; with "
+               "--worker-memory for one piece of each block. Default: 4096"),
         Option("--asynchronous", "asynchronous", None, "",
                "multi-plane on threads: blocks see each other's changes at once, so that more "
                "threads take hardly more work; certified, but not the same bits twice"),
@@ -113,8 +114,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                "maps them instead of reading the files, unless these have changed. Default: none"),
         Option("--worker-memory", "worker_memory_mb", number, "MB",
                "limit of a worker's memory: examples are worked through in pieces of an eighth of "
-               "it, read in every round from --cache-dir or the temporary files; one-slack "
-               "without a cache. Default: none"),
+               "it, read in every round from --cache-dir or the temporary files; there multi-plane "
+               "also puts their planes, and one-slack has no cache. Default: none"),
     ),
     "folder of the run": (
         Option("--run-dir", "run_dir", text, "DIR",

@@ -8,10 +8,10 @@ from dataclasses import asdict
 from distsvm.cli import exits
 from distsvm.cli.formatting import count, pairs, seconds, share, size, table
 from distsvm.cli.output import Output
-from distsvm.cli.readers import amounts, number, whole
+from distsvm.cli.readers import Reader, amounts, between, number, whole
 from distsvm.errors import ConfigError
 from distsvm.planning.constants import MEASURED
-from distsvm.planning.cost import Plan, Problem, economical, fastest, overridden, plan
+from distsvm.planning.cost import RANGES, Plan, Problem, economical, fastest, overridden, plan
 
 PHASES = {
     "oracle": "the oracle, on every worker",
@@ -30,36 +30,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "measures. The network's speed is assumed; give your own."
     )
     what = parser.add_argument_group("the problem")
-    what.add_argument("--examples", type=number, required=True, metavar="N")
-    what.add_argument("--dim", type=number, required=True, metavar="D", help="length of w")
+    what.add_argument("--examples", type=_in("examples"), required=True, metavar="N")
+    what.add_argument("--dim", type=_in("dim"), required=True, metavar="D", help="length of w")
     what.add_argument(
-        "--oracle-ms", type=number, required=True, metavar="T",
+        "--oracle-ms", type=_in("oracle_s", unit=1000), required=True, metavar="T",
         help="milliseconds of one oracle call on one core (the run's report has them)",
     )  # fmt: skip
     what.add_argument(
-        "--nonzeros", type=number, metavar="N",
+        "--nonzeros", type=_in("nonzeros"), metavar="N",
         help="of a worker's summed cut. Default: all, a dense cut",
     )  # fmt: skip
     what.add_argument(
-        "--example-bytes", type=number, default=1000.0, metavar="B",
+        "--example-bytes", type=_in("example_bytes"), default=1000.0, metavar="B",
         help="memory of one packed example. Default: 1000",
     )  # fmt: skip
     what.add_argument(
-        "--cuts", type=whole, default=100, metavar="N", help="in the working set. Default: 100"
-    )
+        "--cuts", type=_in("cuts", whole), default=100, metavar="N",
+        help="in the working set. Default: 100",
+    )  # fmt: skip
     what.add_argument(
-        "--rounds", type=whole, metavar="N", help="say what so many fresh rounds take, too"
-    )
+        "--rounds", type=_in("rounds", whole), metavar="N",
+        help="say what so many fresh rounds take, too",
+    )  # fmt: skip
     where = parser.add_argument_group("the cluster")
     where.add_argument(
-        "--workers", type=whole, metavar="K", help="Default: those with the shortest round"
-    )
-    where.add_argument("--workers-per-node", type=whole, default=8, metavar="N", help="Default: 8")
+        "--workers", type=_in("workers", whole), metavar="K",
+        help="Default: those with the shortest round",
+    )  # fmt: skip
+    where.add_argument(
+        "--workers-per-node", type=_in("workers_per_node", whole), default=8, metavar="N",
+        help="Default: 8",
+    )  # fmt: skip
     where.add_argument(
         "--constants", type=amounts, default={}, metavar="NAME=N,…",
         help="your own measurements, in seconds, bytes and bytes a second. Default: "
         + ", ".join(f"{name}={value:g}" for name, value in asdict(MEASURED).items()),
     )  # fmt: skip
+
+
+def _in(name: str, reader: Reader = number, unit: float = 1) -> Reader:
+    """A reader of what can be planned for, in so many units a one of the library's."""
+    least, most = RANGES[name]
+    return between(reader, unit * least, unit * most)
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
@@ -68,8 +80,8 @@ def run(args: argparse.Namespace, output: Output) -> int:
         args.examples, args.dim, args.oracle_ms / 1000, args.example_bytes, args.nonzeros,
         args.cuts,
     )  # fmt: skip
-    if args.workers is not None and not 1 <= args.workers <= args.examples:
-        raise ConfigError(f"--workers {args.workers}: expected 1 to one for each example")
+    if args.workers is not None and args.workers > args.examples:
+        raise ConfigError(f"--workers {args.workers}: expected at most one for each example")
     best = fastest(problem, args.workers_per_node, constants)
     thrifty = economical(problem, args.workers_per_node, constants)
     wanted = best

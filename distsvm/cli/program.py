@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from distsvm.cli import exits
-from distsvm.cli.config_file import add_config_file, take_config
+from distsvm.cli.config_file import add_config_file, nearest, take_config
 from distsvm.cli.output import LogLines, Output
 from distsvm.errors import ConfigError, DistSVMError
 from distsvm.version import __version__
@@ -101,19 +101,36 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser = build_parser(verb)
     own = parser.get_default("own")
     configured = verb in CONFIGURED and behind and not behind[0].startswith("-")
+    if own is not None and verb != "submit":
+        _check_known(own, behind)
     if configured:
         take_config(behind[0], own)
+    elif verb == "submit":
+        take_config(parser.parse_known_args(argv)[0].config, own, sending=True)
     args, rest = parser.parse_known_args(argv)
     args.behind = behind
     if verb == "submit":
         args.inner = parse(["train", args.config, *rest])
     elif rest:
         own.error(f"unrecognized arguments: {' '.join(rest)}")
+    elif verb in CONFIGURED and args.config is not None and not configured:
+        own.error(f"{args.config}: a configuration stands right behind the verb")
     if configured and place:  # the file's word must not undo what stands before the verb
         before = argparse.ArgumentParser(add_help=False)
         _add_globals(before)
         vars(args).update(vars(before.parse_known_args(argv[:place])[0]))
     return args
+
+
+def _check_known(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Name an option that is none, before others are missed for its sake."""
+    known = parser._option_string_actions
+    for word in words:
+        flag = word.partition("=")[0]
+        if flag == "--":
+            return
+        if flag.startswith("--") and flag not in known:
+            parser.error(f"unrecognized arguments: {flag}{nearest(flag, known)}")
 
 
 def _add_globals(parser: argparse.ArgumentParser) -> None:

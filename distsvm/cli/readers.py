@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -47,6 +47,19 @@ def or_word(word: str, reader: Reader, value: Any) -> Reader:
         return word if given == value else reader.to_file(given)
 
     return Reader(read, f'{reader.expected}, or "{word}"', from_file, to_file)
+
+
+def between(reader: Reader, least: float, most: float) -> Reader:
+    """A reader of numbers that takes only those of a range."""
+    expected = f"{reader.expected} from {least:g} to {most:g}"
+
+    def read(text: str) -> Any:
+        value = reader.read(text)
+        if not least <= value <= most:
+            raise ArgumentTypeError(f"expected {expected}, got {text!r}")
+        return value
+
+    return replace(reader, read=read, expected=expected)
 
 
 def of_type(*kinds: type) -> Callable[[Any], Any]:

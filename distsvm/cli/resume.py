@@ -11,11 +11,12 @@ from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_model_target
 from distsvm.cli.task_options import own
-from distsvm.errors import JobError
+from distsvm.errors import CheckpointError, JobError
 from distsvm.jobs.client import Jobs, is_job_address
 from distsvm.jobs.package import Package
 from distsvm.storage import place
 from distsvm.stores import StorePath
+from distsvm.tasks.registry import TASKS
 from distsvm.training.config import TrainConfig
 from distsvm.training.run_folder import RunFolder
 from distsvm.training.train import resume
@@ -52,8 +53,15 @@ def run(args: argparse.Namespace, output: Output) -> int:
     if args.model is not None:
         check_model_target(args.model, args.force)
     changes = given_config(args, CHANGEABLE)
-    stored: TrainConfig = RunFolder(args.run_dir).read()["config"]
+    run = RunFolder(args.run_dir).read()
+    stored: TrainConfig = run["config"]
     config = check_config(stored.as_dict() | changes)
+    name = run["task"].get("task")
+    if args.task is None and name not in TASKS:
+        raise CheckpointError(
+            f"{args.run_dir} is a run of the task {name!r}, which is not built in: give its code "
+            "with --task FILE.py:CLASS, as none is taken from the folder"
+        )
     task = None if args.task is None else own.load_class(args.task)
     result, compiled = watched(
         output,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from distsvm import checks
 from distsvm.cli.formatting import count, seconds, small
 from distsvm.cli.summary import in_words
-from distsvm.errors import CheckpointError
+from distsvm.errors import DAMAGE, CheckpointError
 from distsvm.storage import Place, place, read_json, read_manifest
 from distsvm.stores import StorePath
 from distsvm.training.run_folder import FORMAT
@@ -52,13 +55,18 @@ def _inside(folder: Place) -> list[Place]:
 
 
 def facts_of(folder: Place) -> dict[str, Any]:
-    """What there is to know of a run at a glance."""
-    run = read_manifest(checked_run(folder) / "run.json", "run", FORMAT, CheckpointError)
+    """What there is to know of a run at a glance; a CheckpointError says what is damaged."""
+    path = checked_run(folder) / "run.json"
+    run = read_manifest(path, "run", FORMAT, CheckpointError)
+    with _believed(path):
+        task, used = str(run["task"]["task"]), _limits(run.get("used") or {})
     state = read_state(folder)
+    if state.damage is not None:
+        raise CheckpointError(state.damage)
     record = last_round(folder)
-    used = (run.get("used") or {}) | _ended_with(folder)
+    used |= _ended_with(folder / "result.json")
     return {
-        "path": str(folder), "task": run["task"]["task"], **state.as_dict(),
+        "path": str(folder), "task": task, **state.as_dict(),
         "state_in_words": in_words(state),
         "round": None if record is None else record.number,
         "primal": None if record is None else record.best_primal,
@@ -70,13 +78,30 @@ def facts_of(folder: Place) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _ended_with(folder: Place) -> dict[str, Any]:
+def _ended_with(path: Place) -> dict[str, Any]:
     """C and eps of the last session that ended; another than the first may have had other ones."""
-    try:
-        result = read_json(folder / "result.json", CheckpointError)
-        return {name: result[name] for name in ("C", "eps")}
-    except (CheckpointError, KeyError, TypeError):
+    if not path.exists():
         return {}
+    result = read_json(path, CheckpointError)
+    with _believed(path):
+        return _limits({name: result[name] for name in ("C", "eps")})
+
+
+def _limits(found: dict[str, Any]) -> dict[str, Any]:
+    """C, eps and n_examples, as far as they are there."""
+    names = [name for name in ("C", "eps", "n_examples") if found.get(name) is not None]
+    for name in names:
+        checks.number(name, found[name])
+    return {name: found[name] for name in names}
+
+
+@contextmanager
+def _believed(path: Place) -> Iterator[None]:
+    """What fails inside is an error of the file's."""
+    try:
+        yield
+    except DAMAGE as error:
+        raise CheckpointError(f"{path} is damaged: {error!r:.80}") from error
 
 
 def rows_of(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -101,6 +126,11 @@ def cells_of(facts: dict[str, Any]) -> list[str]:
         facts["task"], facts["state"], number, _known(facts["gap"]),
         _gap_over_C(facts), _known(facts["eps"]), seconds(facts["age_s"]),
     ]  # fmt: skip
+
+
+def damaged_cells() -> list[str]:
+    """The row of a run that cannot be read."""
+    return ["–", "damaged", *["–"] * (len(HEAD) - 3)]
 
 
 def _gap_over_C(facts: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ import argparse
 from distsvm.cli import exits
 from distsvm.cli.formatting import table
 from distsvm.cli.output import Output
-from distsvm.cli.run_table import HEAD, cells_of, facts_of, runs_below
+from distsvm.cli.run_table import HEAD, cells_of, damaged_cells, facts_of, runs_below
 from distsvm.errors import CheckpointError
 from distsvm.storage import place
 
@@ -22,17 +22,18 @@ def run(args: argparse.Namespace, output: Output) -> int:
     home = place(args.folder)
     rows, damaged = [], []
     for folder in runs_below(home):
+        name = folder.name if folder == home else "/".join(folder.parts[len(home.parts) :])
         try:
             facts = facts_of(folder)
+            rows.append([name, *cells_of(facts)])
         except CheckpointError as error:
+            facts = {"path": str(folder), "state": "damaged", "damage": str(error)}
+            rows.append([name, *damaged_cells()])
             damaged.append(str(error))
-            continue
         output.record("run", facts)
-        name = folder.name if folder == home else "/".join(folder.parts[len(home.parts) :])
-        rows.append([name, *cells_of(facts)])
     if rows:
         output.show(*table(list(HEAD), rows, output.style))
-    elif not damaged:
+    else:
         output.show(f"no runs in {args.folder}")
     for problem in damaged:
         output.warning(problem)

@@ -10,7 +10,7 @@ from distsvm.cli.formatting import pairs, table
 from distsvm.cli.job_options import add_address, age, connect
 from distsvm.cli.output import Output
 from distsvm.cli.run_table import facts_of, is_run, rows_of, seen_folder
-from distsvm.errors import ConfigError, StoreError
+from distsvm.errors import CheckpointError, ConfigError, StoreError
 from distsvm.jobs.client import Job
 from distsvm.storage import Place, place
 
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, output: Output) -> int:
     if args.run is not None and (folder := seen_folder(args.run)) is not None:
         return _folder(folder, output)
-    jobs = connect(args)
+    jobs = connect(args, args.run)
     if args.run is not None:
         return _job(jobs.find(args.run), output)
     found = jobs.all()
@@ -50,7 +50,7 @@ def _folder(folder: Place, output: Output) -> int:
 
 
 def _job(job: Job, output: Output) -> int:
-    facts = None if job.run_dir is None else _facts_if_seen(job.run_dir)
+    facts, unseen = _facts_if_seen(job.run_dir)
     output.record("job", job.as_dict() | ({} if facts is None else {"run": facts}))
     rows = [("job", job.id), ("state", job.state), ("began", f"{age(job)} ago")]
     if job.exit_code is not None:
@@ -58,16 +58,21 @@ def _job(job: Job, output: Output) -> int:
     if job.state == "failed" and job.message:
         rows.append(("message", " ".join(job.message.split())[-300:]))
     if facts is None:
-        rows.append(("run", f"{job.run_dir} (cannot be seen from here)"))
+        rows.append(("run", f"{job.run_dir} ({unseen})"))
     else:
         rows += rows_of(facts)
     output.show(*pairs(rows, output.style, output.width))
     return exits.DONE
 
 
-def _facts_if_seen(run_dir: str) -> dict[str, Any] | None:
+def _facts_if_seen(run_dir: str | None) -> tuple[dict[str, Any] | None, str]:
+    """The facts of a job's run, or why there are none."""
+    unseen = "cannot be seen from here"
     try:
-        folder = place(run_dir)
-        return facts_of(folder) if is_run(folder) else None
+        if run_dir is not None and is_run(folder := place(run_dir)):
+            return facts_of(folder), ""
     except (ConfigError, StoreError):  # only the cluster can open that store
-        return None
+        pass
+    except CheckpointError as error:
+        unseen = str(error)
+    return None, unseen

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
         found: dict[str, str | None] = {"run_dir": str(folder), "state": state.state}
         over = state.gone
     else:
-        jobs = connect(args)
+        jobs = connect(args, args.run)
         job = jobs.find(args.run)
         jobs.stop(job.id)
         job = jobs.get(job.id)

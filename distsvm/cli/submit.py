@@ -22,8 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "distsvm submit --address URL CONFIG.toml [options] [options of train]"
     parser.description = (
         "Train on a Ray cluster, as a job that goes on when this command ends. CONFIG.toml is\n"
-        "what 'distsvm train CONFIG.toml' takes; options of train may follow. The executor is\n"
-        "ray, unless the file says otherwise."
+        "what 'distsvm train CONFIG.toml' takes; options of train may follow. What is said here\n"
+        "about the job may stand in its table [job]. The executor is ray, unless the file says\n"
+        "otherwise."
     )
     parser.add_argument("config", metavar="CONFIG.toml", help="the configuration of the run")
     add_address(parser)

@@ -9,6 +9,7 @@ from distsvm.cli.data_options import add_data, data_options, n_bytes_found
 from distsvm.cli.formatting import size
 from distsvm.cli.options import add_config, check_config, given_config
 from distsvm.cli.output import Output
+from distsvm.cli.run_table import is_run
 from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_model_target, check_run_target
@@ -43,6 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "classes",
     )  # fmt: skip
     add_config(parser)
+    parser.add_argument(
+        "--resume", action="store_true",
+        help="go on with the run in --run-dir if there is one, begun with the same task, data and "
+        "options: so one command, in a script or a queue, begins a run and takes it up again",
+    )  # fmt: skip
 
 
 class KeptConfig(Callback):
@@ -57,17 +63,20 @@ class KeptConfig(Callback):
 
 def run(args: argparse.Namespace, output: Output) -> int:
     config = given_config(args)
-    if args.model is None and "run_dir" not in config:
+    run_dir = config.get("run_dir")
+    if args.model is None and run_dir is None:
         raise ConfigError("give --model or --run-dir: nothing would be left of the run")
+    if args.resume and run_dir is None:
+        raise ConfigError("--resume needs --run-dir, the folder of the run")
     if args.model is not None:
         check_model_target(args.model, args.force)
-    if "run_dir" in config:
-        check_run_target(config["run_dir"], model=args.model)
+    going_on = args.resume and run_dir is not None and is_run(place(run_dir))
+    if run_dir is not None and not going_on:
+        check_run_target(run_dir, model=args.model)
     check_config(config)
     task = make_task(args)
     options = data_options(args, formats_of(task))
     n_bytes = n_bytes_found(args, task, options)
-    run_dir = config.get("run_dir")
     kept = [] if run_dir is None else [KeptConfig(run_dir, config_text("train", args.own, args))]
     result, compiled = watched(
         output,
@@ -78,6 +87,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
             data_options=options,
             validation=args.validation,
             start=args.start,
+            resume=going_on,
             callbacks=[*callbacks, *kept],
             **config,
         ),

@@ -22,6 +22,7 @@ FLAGS = {
     "format": "--format",
     "cv": "--cv",
     "Cs": "--Cs",
+    "constants": "--constants",
 }
 """The option that sets each parameter of the library."""
 
@@ -43,7 +44,11 @@ _RULES = (
 )
 
 
-_WHOLE = {"C and C_per_example": "--C and --C-per-example", "scale=True": "--scale"}
+_WHOLE = {
+    "C and C_per_example": "--C and --C-per-example",
+    "scale=True": "--scale",
+    " in executor_options": "",
+}
 
 
 def in_flags(text: str) -> str:

@@ -84,6 +84,9 @@ def _expand(path: str, endings: tuple[str, ...] | None) -> list[str]:
         found = [file for file in found if unpacked_name(file).endswith(endings)]
         if not found:
             raise DataError(f"{path}: the folder has no {', '.join(endings)} files")
+    for file in found:
+        if os.path.exists(file) and not os.path.isfile(file):
+            raise DataError(f"{file}: a pipe or device, expected a regular file, which has an end")
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from distsvm.data.packed import PackedStore, files_of, given_folder, key_of, own_folder
 from distsvm.data.readers.lines import Part
-from distsvm.data.readers.pieces import TextSpec
+from distsvm.data.readers.pieces import TextSpec, bytes_of_piece
 from distsvm.data.shard import Shard, ShardSpec
 from distsvm.data.shard_arrays import arrays_of, shard_of
 
@@ -28,7 +28,7 @@ class Keeping:
         nothing is kept, unless memory_mb is given; then it is a folder among the temporary files.
     memory_mb : float, optional
         Examples are worked through in pieces of an eighth of it (or 32 MB, if that is more), read
-        from the packed files in every round.
+        from the packed files in every round. What a solver keeps of them is in the same folder.
     """
 
     cache_dir: str | None = None
@@ -39,12 +39,18 @@ class Keeping:
             return PackedStore(given_folder(self.cache_dir))
         return None if self.memory_mb is None else PackedStore(own_folder())
 
+    @property
+    def piece_mb(self) -> float:
+        """What the examples of a piece may take, and their planes as much again."""
+        assert self.memory_mb is not None
+        return bytes_of_piece(self.memory_mb * MEGABYTE / PIECE_SHARE) / MEGABYTE
+
     def pieces(self, spec: ShardSpec) -> list[Any]:
         """The shard's pieces, as specs; none where it is to be in memory whole."""
         store = self.store()
         if self.memory_mb is None or store is None or not hasattr(spec, "pieces"):
             return []
-        n_bytes = self.memory_mb * MEGABYTE / PIECE_SHARE
+        n_bytes = self.piece_mb * MEGABYTE
         if not isinstance(spec, TextSpec):
             return spec.pieces(n_bytes)
         # Text has to be read to be cut; where it was, is kept as well.

@@ -91,6 +91,7 @@ class Executor(ABC):
     def map(self, function: Callable[..., Any], items: Iterable[Any], *args: Any) -> Iterator[Any]:
         """function(item, *args) for each item, in order, with few of them under way at a time.
 
+        An item that is under way must not change.
         An error of the function is raised as it is, or as a TaskError if it cannot be pickled.
         """
 

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from distsvm.errors import PlacementError, WorkerLost
 from distsvm.executors.assignment import spread
@@ -330,6 +331,8 @@ def _memory_error(answer: Reply) -> str:
 
 
 def _span(shards: Sequence[int]) -> str:
-    if not shards:
-        return "none"
-    return f"{shards[0]}–{shards[-1]}" if len(shards) > 1 else str(shards[0])
+    """Their numbers, neighbours as a range."""
+    shards = sorted(shards)
+    starts = [i for i, shard in enumerate(shards) if not i or shard > shards[i - 1] + 1]
+    runs = [(shards[i], shards[j - 1]) for i, j in pairwise([*starts, len(shards)])]
+    return ", ".join(f"{a}–{b}" if a < b else str(a) for a, b in runs) or "none"

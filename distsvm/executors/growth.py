@@ -81,7 +81,9 @@ class Growth:
         values(crew.finish(jobs))
         who = "a worker" if len(newcomers) == 1 else f"{len(newcomers)} workers"
         n_taken = sum(map(len, taken.values()))
-        crew.note(f"{who} joined and took over {n_taken} shards; there are {len(crew.active())} now")
+        crew.note(
+            f"{who} joined and took over {n_taken} shards; there are {len(crew.active())} now"
+        )
 
     def _carried(self, shards: list[int]) -> dict[int, object]:
         """What the present hosts of these shards say of them; they let go of them."""

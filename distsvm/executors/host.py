@@ -77,7 +77,7 @@ class Host:
         self._shard, value, failure = None, None, None
         try:
             value = getattr(self, verb)(shared, *own)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:  # Ctrl-C comes to no worker: this is of a task's own
             failure = describe(error, self._shard)
         busy_s = time.perf_counter() - started
         return Reply(value, busy_s, failure, resident_bytes(), ticket)

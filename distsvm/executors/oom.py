@@ -2,23 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
-_COUNTERS = (Path("/sys/fs/cgroup/memory.events"), Path("/proc/vmstat"))
+_COUNTERS = ("memory.oom_control", "memory.events")  # of cgroups of version 1 and 2
 
 
-def n_oom_kills() -> int:
-    """How many processes of this container or machine were killed so far; 0 if nobody counts.
+class OomKills:
+    """The kills for want of memory among this process and its like, told one by one.
 
-    The signal alone does not tell who sent it, and why.
+    The signal alone does not tell who sent it, and why; the kernel counts its own kills in the
+    cgroup of whom it kills, which is that of the driver for every worker process.
     """
-    for path in _COUNTERS:
+
+    def __init__(self, proc: Path = Path("/proc")) -> None:
+        self._counter = _counter(proc)
+        self._n_known = self._count()
+
+    def one_more(self) -> bool:
+        """Whether there is one that has not been told yet; now it has."""
+        if self._count() <= self._n_known:
+            return False
+        self._n_known += 1
+        return True
+
+    def _count(self) -> int:
+        """So many so far; 0 if nobody counts."""
         try:
-            text = path.read_text(encoding="ascii")
+            lines = self._counter.read_text(encoding="ascii").splitlines()
         except OSError:
-            continue
-        for line in text.splitlines():
-            name, _, count = line.partition(" ")
-            if name == "oom_kill" and count.isdecimal():
-                return int(count)
-    return 0
+            return 0
+        counts = dict(line.split(maxsplit=1) for line in lines if " " in line)
+        return int(counts.get("oom_kill", 0))
+
+
+def memory_groups(proc: Path = Path("/proc")) -> Iterator[Path]:
+    """The folders of the cgroups, one a version at most, that may hold this process's memory."""
+    try:
+        mounts = (proc / "self" / "mountinfo").read_text(encoding="utf-8").splitlines()
+        groups = (proc / "self" / "cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return
+    own = {tuple(names.split(",")): path for _, names, path in (g.split(":", 2) for g in groups)}
+    for mount in mounts:
+        before, _, after = mount.partition(" - ")
+        root, point = before.split()[3:5]
+        kind, _, options = after.split()[:3]
+        for names, path in own.items():
+            version_1 = kind == "cgroup" and "memory" in names and "memory" in options.split(",")
+            if version_1 or (kind == "cgroup2" and names == ("",)):
+                # a container may see no more of the tree than its own part
+                seen = Path(path).is_relative_to(root)
+                yield Path(point, Path(path).relative_to(root)) if seen else Path(point)
+
+
+def _counter(proc: Path) -> Path:
+    """The file that counts the kills: of the cgroup, or else of the machine."""
+    for group in memory_groups(proc):
+        for name in _COUNTERS:
+            if (group / name).exists():
+                return group / name
+    return proc / "vmstat"

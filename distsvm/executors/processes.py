@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
+import selectors
 import signal
 import sys
+import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
@@ -21,7 +25,7 @@ from distsvm.executors import wire
 from distsvm.executors.base import checked_n_workers
 from distsvm.executors.blocks import Blocks, Packed, unlink
 from distsvm.executors.host import Failure, Reply
-from distsvm.executors.oom import n_oom_kills
+from distsvm.executors.oom import OomKills
 from distsvm.executors.recovery import Kind, Limits
 from distsvm.executors.remote import RemoteExecutor
 from distsvm.executors.serving import serve
@@ -29,6 +33,7 @@ from distsvm.executors.transport import Gone, Request, Transport
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _PATIENCE_S = 5.0  # for a process that was told to end
+_STARTING_S = 300.0  # for one that is starting, and imports who knows what
 
 
 class ProcessesExecutor(RemoteExecutor):
@@ -61,21 +66,36 @@ class _Child:
     process: BaseProcess
     conn: Connection
     pulse: Connection  # what is written here comes back, whatever the process is at
-    n_oom_kills: int  # of the whole system when it was started
+    started_s: float  # by time.monotonic
     ready: bool = False  # has it come as far as our own code?
     pulsing: bool = False  # was it asked for a sign of life?
     state: _State = _State.IDLE
+    outgoing: wire.Outgoing | None = None  # what is left of its request
+    incoming: wire.Incoming = field(default_factory=partial(wire.Incoming, writable=True))
+
+    def write(self) -> None:
+        """Write on what is left of its request."""
+        if self.outgoing is not None and self.outgoing.write(self.conn):
+            self.outgoing = None
+
+    def wanted(self) -> int:
+        """What to wait for at its pipe."""
+        if self.outgoing is None:
+            return selectors.EVENT_READ
+        return selectors.EVENT_READ | selectors.EVENT_WRITE
 
 
 class ProcessTransport(Transport):
-    """Pipes to spawned processes.
+    """Pipes to spawned processes, written and read as far as they go: nobody is waited for alone.
 
-    A process has at most one request, so a pipe never has both of its ends waiting to write.
+    A process that stops in the middle of a message is missed by its pulse, like any other.
     """
 
     def __init__(self) -> None:
         self._children: dict[int, _Child] = {}
         self._blocks = Blocks()
+        self._oom_kills = OomKills()
+        self._any_ready = False  # whether any process has ever come as far as our own code
         self._finalizer: weakref.finalize | None = None
 
     def launch(self, workers: Sequence[int], timeout_s: float | None = None) -> Mapping[int, str]:
@@ -89,9 +109,13 @@ class ProcessTransport(Transport):
                 self, _abandon, os.getpid(), self._children, self._blocks.linked
             )
         self.end(workers)
+        unplaced = {}
         for worker in workers:
-            self._children[worker] = _spawn(worker)
-        return {}
+            try:
+                self._children[worker] = _spawn(worker)
+            except OSError as error:  # no memory, process or file is left to start one with
+                unplaced[worker] = f"a worker process cannot be started: {error}"
+        return unplaced
 
     def end(self, workers: Sequence[int]) -> None:
         for worker in workers:
@@ -108,26 +132,36 @@ class ProcessTransport(Transport):
         frames = wire.encode((request.verb, request.shared, request.own, request.ticket))
         child = self._children[worker]
         child.state = _State.MIDWAY
+        child.outgoing = wire.Outgoing(frames)
         with suppress(OSError):  # it is dead, and receive will say so
-            wire.send(child.conn, frames)
+            child.write()
         child.state = _State.BUSY
 
     def receive(
         self, workers: Sequence[int], timeout_s: float | None = None
     ) -> list[tuple[int, Reply | Gone]]:
-        handles: dict[Any, int] = {}
+        cut_off = [w for w in workers if not self._asked(w)]
+        if cut_off:
+            return [(worker, Gone("an interrupt cut off its message")) for worker in cut_off]
+        until_s = time.monotonic() + (math.inf if timeout_s is None else timeout_s)
         answers: list[tuple[int, Reply | Gone]] = []
-        for worker in workers:
-            child = self._children[worker]
-            handles[child.conn] = handles[child.process.sentinel] = worker
-            if child.state is not _State.BUSY:
-                answers.append((worker, Gone("an interrupt cut off its message")))
-        ready = [] if answers else wait(list(handles), timeout_s)
-        for worker in sorted({handles[handle] for handle in ready}):
-            answer = self._read(self._children[worker])
-            if answer is not None:
-                answers.append((worker, answer))
-        return answers
+        with selectors.PollSelector() as selector:
+            for worker in workers:
+                child = self._children[worker]
+                selector.register(child.conn, child.wanted(), worker)
+                selector.register(child.process.sentinel, selectors.EVENT_READ, worker)
+            while True:
+                left_s = until_s - time.monotonic()
+                events = selector.select(None if timeout_s is None else left_s)
+                ended = {key.data for key, _ in events if isinstance(key.fileobj, int)}
+                for worker in sorted({key.data for key, _ in events}):
+                    child = self._children[worker]
+                    answer = self._proceed(child, worker in ended)
+                    selector.modify(child.conn, child.wanted(), worker)
+                    if answer is not None:
+                        answers.append((worker, answer))
+                if answers or time.monotonic() >= until_s:
+                    return answers
 
     def alive(self, workers: Sequence[int]) -> set[int]:
         return {worker for worker in workers if _has_pulse(self._children[worker])}
@@ -140,32 +174,45 @@ class ProcessTransport(Transport):
             self._finalizer = None
         self._blocks = Blocks()
 
-    def _read(self, child: _Child) -> Reply | Gone | None:
-        """The child's answer, or none if it has only said that it is ready."""
+    def _asked(self, worker: int) -> bool:
+        """Whether it has a request; an interrupt may have come before, or before its very start."""
+        child = self._children.get(worker)
+        return child is not None and child.state is _State.BUSY
+
+    def _proceed(self, child: _Child, ended: bool) -> Reply | Gone | None:
+        """Read and write on; the child's answer, if that is whole now."""
+        child.state = _State.MIDWAY
+        message = None
         try:
-            if not child.conn.poll():  # then it was the sentinel: ended, with nothing left to say
-                raise EOFError
-            child.state = _State.MIDWAY
-            head, buffers = wire.receive(child.conn, writable=True)
+            message = child.incoming.read(child.conn)
+            if message is None:
+                child.write()
         except (EOFError, OSError):
+            ended = True
+        if message is None:
             child.state = _State.BUSY
-            try:
-                return _post_mortem(child)
-            except ConfigError:  # of the others too: what they print must not follow the error
-                self.end(list(self._children))
-                raise
+            return self._lost(child) if ended else None
+        child.incoming = wire.Incoming(writable=True)
         if not child.ready:
             child.ready, child.state = True, _State.BUSY
+            self._any_ready = True
             return None
         child.state = _State.IDLE
         try:
-            reply, block = wire.decode(head, buffers)
+            reply, block = wire.decode(*message)
         except Exception as error:
             text = f"a worker's answer cannot be read here: {wire.unread(error)}"
             return Reply(failure=Failure(None, TaskError(text), ""))
         if block is not None:
             self._blocks.keep(block)
         return reply
+
+    def _lost(self, child: _Child) -> Gone:
+        try:
+            return _post_mortem(child, self._oom_kills, self._any_ready)
+        except ConfigError:  # of the others too: what they print must not follow the error
+            self.end(list(self._children))
+            raise
 
 
 def _spawn(worker: int) -> _Child:
@@ -178,21 +225,23 @@ def _spawn(worker: int) -> _Child:
         process.start()
     for end in (theirs, their_pulse):  # so that the end of the process is the end of the pipe
         end.close()
-    return _Child(process, ours, our_pulse, n_oom_kills())
+    os.set_blocking(ours.fileno(), False)
+    return _Child(process, ours, our_pulse, time.monotonic())
 
 
 def _has_pulse(child: _Child) -> bool:
     """Whether it has answered since it was last asked; it is asked again then.
 
-    One that is still starting counts as alive: nobody there can answer yet.
+    One that is still starting counts as alive for a while: nobody there can answer yet.
     """
+    starting = not child.ready and time.monotonic() - child.started_s < _STARTING_S
     try:
         if not child.pulsing:
             child.pulse.send_bytes(b".")
             child.pulsing = True
-            return not child.ready
+            return starting
         if not child.pulse.poll():
-            return not child.ready
+            return starting
         child.pulse.recv_bytes()
         child.pulse.send_bytes(b".")
     except (OSError, EOFError):
@@ -200,16 +249,18 @@ def _has_pulse(child: _Child) -> bool:
     return True
 
 
-def _post_mortem(child: _Child) -> Gone:
+def _post_mortem(child: _Child, oom_kills: OomKills, any_ready: bool) -> Gone:
     child.process.join(_PATIENCE_S)
     code = child.process.exitcode
     if code is None:
         return Gone("its pipe closed")
     if code < 0:
         text = f"its process was ended by signal {-code} ({signal.strsignal(-code)})"
-        if -code == signal.SIGKILL and n_oom_kills() > child.n_oom_kills:
+        if -code == signal.SIGKILL and oom_kills.one_more():
             return Gone(f"{text}, as the system does for want of memory", Kind.OUT_OF_MEMORY)
         return Gone(text)
+    if not child.ready and any_ready:
+        return Gone(f"its process ended with code {code} before it was ready", Kind.UNPLACED)
     if not child.ready:
         raise ConfigError(
             f"a worker process ended with code {code} before it was ready, for the reason printed "

@@ -201,7 +201,7 @@ class RayTransport(Transport):
         except errors.OutOfMemoryError as error:
             return Gone(_first_line(error), Kind.OUT_OF_MEMORY)
         except lost as error:
-            return Gone(_first_line(error))
+            return Gone(_first_line(error), Kind.OUT_OF_MEMORY if starved(error) else Kind.DIED)
         except errors.RayTaskError as error:  # Host lets no error out: this one is of pickling
             text = f"a request or its answer cannot be read: {_first_line(error.cause)}"
             return Reply(failure=Failure(None, TaskError(text), str(error)))
@@ -251,6 +251,14 @@ def _n_bytes(value: Any) -> int:
     if dataclasses.is_dataclass(value):
         return sum(_n_bytes(getattr(value, part.name)) for part in dataclasses.fields(value))
     return 0
+
+
+def starved(error: BaseException) -> bool:
+    """Whether it tells of Ray's memory monitor, where the death came before word of its reason.
+
+    That there is an OOM killer is no sign: Ray names it, as a guess, for every process that died.
+    """
+    return any(words in str(error) for words in ("NODE_OUT_OF_MEMORY", "running low on memory"))
 
 
 def _first_line(error: BaseException) -> str:

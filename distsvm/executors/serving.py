@@ -27,7 +27,7 @@ def serve(conn: Connection, pulse: Connection) -> None:
     with suppress(EOFError, OSError):
         wire.send(conn, wire.encode("ready"))
         while True:
-            wire.send(conn, _answer(host, attachments, *wire.receive(conn, writable=False)))
+            wire.send(conn, _answer(host, attachments, *wire.receive(conn)))
     del host
     attachments.close_all_but(None)
 

@@ -65,7 +65,10 @@ class Transport(ABC):
 
     @abstractmethod
     def send(self, worker: int, request: Request) -> None:
-        """Begin a request; a worker that turns out to be dead is reported by `receive`."""
+        """Begin a request; a worker that turns out to be dead is reported by `receive`.
+
+        Waits for no worker: what the request holds may be on its way until it is answered.
+        """
 
     @abstractmethod
     def receive(

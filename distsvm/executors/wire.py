@@ -2,28 +2,112 @@
 
 from __future__ import annotations
 
+import os
 import pickle
-from collections.abc import Callable, Sequence
+import struct
+from collections.abc import Callable, Generator, Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
 import cloudpickle  # type: ignore[import-untyped]
+import numpy as np
 
 from distsvm.errors import ConfigError
 from distsvm.executors.transport import LARGE
 
+_SIZE = struct.Struct("!Q")
+_AT_ONCE = 64  # frames; systems have a limit
+
 
 def send(conn: Connection, frames: Sequence[Any]) -> None:
-    """Write what `encode` made."""
-    for frame in frames:
-        conn.send_bytes(frame)
+    """Write what `encode` made to a pipe that waits."""
+    Outgoing(frames).write(conn)
 
 
-def receive(conn: Connection, *, writable: bool) -> tuple[bytes, list[Any]]:
-    """Read what `send` wrote: a pickle and its arrays' bytes, for `decode`."""
-    head, plan = pickle.loads(conn.recv_bytes())
-    parts = (conn.recv_bytes() if isinstance(part, int) else part for part in plan)
-    return head, [bytearray(part) if writable else part for part in parts]
+def receive(conn: Connection) -> tuple[Any, list[Any]]:
+    """Read a message, for `decode`, from a pipe that waits; its arrays are read-only."""
+    message = Incoming(writable=False).read(conn)
+    assert message is not None, "a pipe that does not wait"
+    return message
+
+
+class Outgoing:
+    """A message on its way out: its frames, of which as much is written at a time as fits.
+
+    The memory of large arrays is not copied, so they must not change until all is written.
+    """
+
+    def __init__(self, frames: Sequence[Any]) -> None:
+        head, *rest = (memoryview(frame) for frame in frames)
+        self._left = [memoryview(_SIZE.pack(head.nbytes)), head, *rest]
+
+    def write(self, conn: Connection) -> bool:
+        """Write on, and return whether all is written; waits only if the pipe does."""
+        try:
+            while self._left:
+                self._drop(os.writev(conn.fileno(), self._left[:_AT_ONCE]))
+        except BlockingIOError:
+            return False
+        return True
+
+    def _drop(self, n_bytes: int) -> None:
+        while n_bytes:
+            part = self._left[0]
+            if n_bytes < part.nbytes:
+                self._left[0] = part[n_bytes:]
+                return
+            n_bytes -= part.nbytes
+            del self._left[0]
+
+
+class Incoming:
+    """A message on its way in, of which as much is read at a time as is there.
+
+    Parameters
+    ----------
+    writable : whether the arrays of the message shall be
+    """
+
+    def __init__(self, *, writable: bool) -> None:
+        self._writable = writable
+        self._parts = self._rooms()
+        self._room = next(self._parts)
+
+    def read(self, conn: Connection) -> tuple[Any, list[Any]] | None:
+        """Read on: a pickle and its arrays' bytes, for `decode`, once all of them are there.
+
+        Waits only if the pipe does; raises EOFError at the pipe's end.
+        """
+        try:
+            while True:
+                n_bytes = os.readv(conn.fileno(), [self._room])
+                if not n_bytes:
+                    raise EOFError
+                self._room = self._room[n_bytes:]
+                if not self._room:
+                    self._room = next(self._parts)
+        except BlockingIOError:
+            return None
+        except StopIteration as end:
+            return end.value
+
+    def _rooms(self) -> Generator[memoryview, None, tuple[Any, list[Any]]]:
+        """The memory to be filled next, again and again, and then the whole message."""
+        size = bytearray(_SIZE.size)
+        yield memoryview(size)
+        first: Any = np.empty(_SIZE.unpack(size)[0], np.uint8)
+        yield memoryview(first)
+        head, plan = pickle.loads(first)
+        buffers: list[Any] = []
+        for part in plan:
+            if isinstance(part, int):
+                large: Any = np.empty(part, np.uint8)  # a bytearray would be filled with zeros
+                yield memoryview(large)
+                large.flags.writeable = self._writable
+                buffers.append(large)
+            else:
+                buffers.append(bytearray(part) if self._writable else part)
+        return head, buffers
 
 
 def encode(value: Any, dumps: Callable[..., bytes] | None = None) -> list[Any]:

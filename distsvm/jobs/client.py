@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import socket
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from http import HTTPStatus
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from distsvm.errors import ConfigError, JobError
+from distsvm.errors import DAMAGE, ConfigError, JobError
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +27,7 @@ CONNECT_S = 10.0
 STOP_WAIT_S = 300
 """How long a job that was asked to stop may take for the end of its round and its checkpoint."""
 
+AUTH_MODE = "RAY_AUTH_MODE"
 ADDRESSES = ("RAY_API_SERVER_ADDRESS", "RAY_ADDRESS")
 STATES = {
     "PENDING": "waiting",
@@ -195,15 +201,18 @@ def shown_address(address: str) -> str:
 
 def connected(address: str) -> Any:
     """Ray's client of the jobs' server at this address."""
-    with_token = _token_is_there()
-    if with_token:
-        os.environ.setdefault("RAY_AUTH_MODE", "token")  # Ray reads it when it is imported
     shown = shown_address(address)
+    _check_reachable(address)
+    guarded = _asks_for_token(shown)
+    if guarded is False:
+        # Even where a token is at hand and wanted: a cluster that lets everybody in gets none.
+        os.environ[AUTH_MODE] = "disabled"  # which Ray reads when it is imported
+    elif _token_is_there():
+        os.environ.setdefault(AUTH_MODE, "token")
     try:
         from ray.job_submission import JobSubmissionClient
     except ImportError as error:
         raise ConfigError('jobs need Ray and its dashboard: pip install "distsvm[jobs]"') from error
-    _check_reachable(address)
     logging.getLogger("ray").setLevel(logging.WARNING)
     for name in ("ray.dashboard.modules.job.sdk", "ray.dashboard.modules.dashboard_sdk"):
         logging.getLogger(name).setLevel(logging.WARNING)
@@ -220,13 +229,26 @@ def connected(address: str) -> Any:
         raise _refused(shown, error) from error
     finally:
         os.environ.update(hidden)
-    if os.environ.get("RAY_AUTH_MODE", "").lower() != "token":
+    if guarded is False:
         log.warning(
-            "%s: without token authentication (RAY_AUTH_MODE=token) everyone who reaches this "
-            "cluster can run code on it",
-            shown,
-        )
+            "%s: without token authentication everyone who reaches this cluster can run code on "
+            "it; start its nodes with %s=token. No token was sent there", shown, AUTH_MODE,
+        )  # fmt: skip
     return client
+
+
+def _asks_for_token(address: str) -> bool | None:
+    """Whether the cluster wants a token, asked without one; None if it does not say."""
+    try:
+        with urllib.request.urlopen(
+            f"{address}/api/authentication_mode", timeout=CONNECT_S
+        ) as page:
+            mode = json.loads(page.read(1000))["authentication_mode"]
+    except urllib.error.HTTPError as error:
+        return False if error.code == HTTPStatus.NOT_FOUND else None  # a Ray of before tokens
+    except (OSError, HTTPException, *DAMAGE):
+        return None
+    return mode != "disabled"
 
 
 def _refused(shown: str, error: Exception) -> JobError:

@@ -15,6 +15,19 @@ DRIVER_VECTORS = 4  # of length dim that the 1-slack driver has beside its cuts
 WORKER_VECTORS = 2  # a worker's own sum, and its answer under way
 ECONOMICAL = 0.8
 MOST_WORKERS = 1_000_000
+# What is planned for; the sums of anything larger could not be told as numbers.
+RANGES: dict[str, tuple[float, float]] = {
+    "examples": (1, 1e15),
+    "dim": (1, 1e15),
+    "oracle_s": (1e-12, 1e9),
+    "example_bytes": (1, 1e15),
+    "nonzeros": (1, 1e15),
+    "cuts": (1, 1e9),
+    "workers": (1, MOST_WORKERS),
+    "workers_per_node": (1, MOST_WORKERS),
+    "rounds": (1, 1e15),
+    "constants": (1e-15, 1e18),
+}
 
 
 @dataclass(frozen=True)
@@ -45,11 +58,9 @@ class Problem:
 
     def __post_init__(self) -> None:
         for name in ("examples", "dim", "oracle_s", "example_bytes", "cuts"):
-            value = getattr(self, name)
-            if not 0 < value < math.inf:
-                raise ConfigError(f"{name}={value}: expected a number > 0")
-        if self.nonzeros is not None and not 0 < self.nonzeros < math.inf:
-            raise ConfigError(f"nonzeros={self.nonzeros}: expected a number > 0")
+            _check(name, getattr(self, name))
+        if self.nonzeros is not None:
+            _check("nonzeros", self.nonzeros)
 
     @property
     def w_bytes(self) -> float:
@@ -104,8 +115,8 @@ def plan(
     with K workers on N nodes and m cuts: w travels from node to node as in a tree, and the
     workers' sums go to the driver one by one.
     """
-    if workers < 1 or workers_per_node < 1:
-        raise ConfigError(f"workers={workers}: expected at least 1 worker, and 1 on a node")
+    _check("workers", workers)
+    _check("workers_per_node", workers_per_node)
     nodes = -(-workers // workers_per_node)
     hops = math.ceil(math.log2(nodes)) if nodes > 1 else 0
     w, cut, up = problem.w_bytes, problem.cut_bytes, workers * problem.cut_bytes
@@ -154,9 +165,14 @@ def overridden(constants: Constants, changes: dict[str, float]) -> Constants:
         if not hasattr(constants, name):
             known = ", ".join(asdict(constants))
             raise ConfigError(f"constants: there is no {name!r}; there are {known}")
-        if not 0 < value < math.inf:
-            raise ConfigError(f"constants: {name}={value}: expected a number > 0")
+        _check("constants", value, f"constants: {name}")
     return replace(constants, **changes)
+
+
+def _check(name: str, value: float, shown: str | None = None) -> None:
+    least, most = RANGES[name]
+    if not least <= value <= most:
+        raise ConfigError(f"{shown or name}={value}: expected a number from {least:g} to {most:g}")
 
 
 def _candidates(problem: Problem, workers_per_node: int, constants: Constants) -> list[Plan]:

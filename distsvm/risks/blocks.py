@@ -43,12 +43,15 @@ class BlockRisk:
             each=[(block,) for block in range(self.n_blocks)],
         )  # fmt: skip
 
-    def rescale(self, C: float, factor: float, taken: float) -> None:
-        """Go on at this C, with every α `factor` times what was taken of the last changes.
+    def rescale(self, C: float, factor: float, taken: Sequence[float]) -> None:
+        """Go on at this C, with every α `factor` times what was taken of its block's last changes.
 
         A worker that has to be built again begins with all α at the truths, at this C.
         """
-        self.executor.prepare("rescale", C / self.total_weight, factor, taken, shards=self.shards)
+        self.executor.prepare(
+            "rescale", C / self.total_weight, factor, shards=self.shards,
+            each=[(part,) for part in taken],
+        )  # fmt: skip
 
     def ascend(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> list[Ascended]:
         """One round of every block, in the order of the blocks."""

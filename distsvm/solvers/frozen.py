@@ -14,20 +14,21 @@ from distsvm.vectors import Vector, add_into, dot
 
 @dataclass
 class Frozen:
-    """The dual point of some blocks is θ·frozen + (1 − θ)·live, a point as good as any.
+    """The dual point of some blocks, kept by the driver until they have found a better one.
 
-    Frozen is what the blocks had when a worker of theirs was lost, live what they have built up
-    since. So the dual does not fall; with time the live part is the better one, and θ becomes 0.
+    Frozen is what counts of these blocks: at first what they had when a worker of theirs was lost.
+    Live is what they have built up since, each from where the others are and not from where frozen
+    is: so it comes to be as good as frozen, whatever that was. After every round frozen moves as
+    far towards live as is best for the dual, which never falls so; when that is all of the way,
+    nothing is frozen any more.
 
     Parameters
     ----------
     blocks : frozenset of int
     a, b : array and float
-        Σ α·p and Σ α·q of the frozen part.
+        Σ α·p and Σ α·q of frozen.
     apart, linear : array and float
-        The same, less those of the live part.
-    share : float
-        θ.
+        The same, less those of live.
     """
 
     blocks: frozenset[int]
@@ -35,7 +36,6 @@ class Frozen:
     b: float
     apart: np.ndarray
     linear: float
-    share: float = 1.0
 
     @classmethod
     def of(
@@ -55,33 +55,35 @@ class Frozen:
         return frozen
 
     def compare(self, holdings: Sequence[Holding]) -> None:
-        """Take the live part anew from what all blocks have now."""
+        """Take live anew from what all blocks have now."""
         self.apart, self.linear = np.array(self.a), self.b
         for block in sorted(self.blocks):
-            add_into(self.apart, -1.0, holdings[block].a)
-            self.linear -= holdings[block].b
+            self.follow(holdings[block].a, holdings[block].b)
+
+    def follow(self, u: Vector, linear: float) -> None:
+        """Live has changed by these."""
+        add_into(self.apart, -1.0, u)
+        self.linear -= linear
 
     def rescale(self, factor: float) -> None:
-        """Both parts times `factor`, as their α are."""
+        """Both times `factor`, as their α are."""
         self.a, self.b = factor * self.a, factor * self.b
         self.apart, self.linear = factor * self.apart, factor * self.linear
 
-    def factor(self, block: int) -> float:
-        """How much a change of this block's live part counts in w."""
-        return 1.0 - self.share if block in self.blocks else 1.0
-
-    def follow(self, block: int, u: Vector, linear: float) -> None:
-        """The block's live part has changed by these."""
-        if block in self.blocks:
-            add_into(self.apart, -1.0, u)
-            self.linear -= linear
-
-    def best_share(self, w: np.ndarray) -> float:
-        """The θ with the highest dual; w is that of the present one."""
+    def step(self, w: np.ndarray) -> float:
+        """The part of the way to live that is best for the dual, where w has frozen in it."""
         square = dot(self.apart, self.apart)
+        slope = dot(self.apart, w) - self.linear
         if square == 0:
-            return 0.0
-        return min(1.0, max(0.0, self.share + (self.linear - dot(self.apart, w)) / square))
+            return 1.0 if slope >= 0 else 0.0
+        return min(1.0, max(0.0, slope / square))
+
+    def move(self, step: float) -> None:
+        """Go this part of the way to live."""
+        add_into(self.a, -step, self.apart)
+        self.b -= step * self.linear
+        self.apart *= 1.0 - step
+        self.linear *= 1.0 - step
 
     def arrays(self) -> dict[str, np.ndarray]:
         """For a checkpoint."""
@@ -89,7 +91,7 @@ class Frozen:
             "frozen_blocks": np.array(sorted(self.blocks)),
             "frozen_a": self.a,
             "frozen_apart": self.apart,
-            "frozen_reals": np.array([self.b, self.linear, self.share]),
+            "frozen_reals": np.array([self.b, self.linear]),
         }
 
     @classmethod
@@ -97,6 +99,8 @@ class Frozen:
         """What `arrays` gave, if it is among these."""
         if "frozen_a" not in arrays:
             return None
-        b, linear, share = checks.vector("frozen_reals", arrays["frozen_reals"], "f8", 3).tolist()
+        b, linear = checks.vector("frozen_reals", arrays["frozen_reals"], "f8", 2).tolist()
         blocks = frozenset(arrays["frozen_blocks"].tolist())
-        return cls(blocks, arrays["frozen_a"], b, np.array(arrays["frozen_apart"]), linear, share)
+        return cls(
+            blocks, np.array(arrays["frozen_a"]), b, np.array(arrays["frozen_apart"]), linear
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,6 +35,8 @@ AVERAGING = 0.3
 # σ′ grows by this factor after changes that had to be scaled down, and shrinks by the other after
 # changes that could have gone further than ROOM times as far.
 GROW, SHRINK, ROOM = 1.25, 0.9, 1.3
+# Certifying rounds that may bring nothing after a loss: what was lost has to be found again first.
+REGAIN_ROUNDS = 50
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,12 @@ class MultiPlane:
         )
 
     def follow(self, risk: BlockRisk, earlier: MultiPlaneState, factor: float) -> MultiPlaneState:
-        risk.rescale(self.C, factor, earlier.taken)
+        blocks = range(risk.n_blocks)
+        risk.rescale(
+            self.C,
+            factor,
+            [earlier.regained if block in earlier.aside else earlier.taken for block in blocks],
+        )
         if earlier.frozen is not None:
             earlier.frozen.rescale(factor)
         return MultiPlaneState(
@@ -145,6 +153,7 @@ class MultiPlane:
             number=state.serial, taken=state.taken, sigma=state.sigma, ask=ask,
             share=self.share / n_parts, n_passes=N_PASSES if risk.n_apart == 1 else N_PASSES_APART,
             n_parts=n_parts, least_rate=average, tol=TOL_SHARE * self.eps,
+            regain=state.regain(),
         )  # fmt: skip
 
     def _n_parts(self, risk: BlockRisk) -> int:
@@ -162,13 +171,15 @@ class MultiPlane:
         """P where all were asked; and w and D anew from the α that the round began with."""
         asked = state.w if point is None else np.array(point)  # the average will move on
         holdings = [answer.holding for answer in answers if answer.holding is not None]
+        frozen = state.frozen
+        counted = [h for k, h in enumerate(holdings) if frozen is None or k not in frozen.blocks]
         # A new array: the one that was asked about stays as it is.
-        state.w = combination([h.a for h in holdings], np.ones(len(holdings)), risk.dim)
-        state.linear = sum(holding.b for holding in holdings)
-        if state.frozen is not None:
-            state.frozen.compare(holdings)
-            add_into(state.w, state.frozen.share, state.frozen.apart)
-            state.linear += state.frozen.share * state.frozen.linear
+        state.w = combination([h.a for h in counted], np.ones(len(counted)), risk.dim)
+        state.linear = sum(holding.b for holding in counted)
+        if frozen is not None:
+            frozen.compare(holdings)
+            add_into(state.w, 1.0, frozen.a)
+            state.linear += frozen.b
         state.square = dot(state.w, state.w)
         state.bounds.add_dual(state.dual)
         mean = sum(answer.upper for answer in answers) / risk.total_weight
@@ -179,7 +190,7 @@ class MultiPlane:
         if 0 < state.gap < math.inf:
             state.unseen = max(1.0, state.bounds.gap / state.gap)
         same = (state.bounds.primal, state.bounds.dual) == before
-        state.n_stalled = state.n_stalled + 1 if same else 0
+        state.n_stalled = state.n_stalled + 1 if same else min(0, state.n_stalled)
         return primal
 
     def _freeze(
@@ -193,6 +204,7 @@ class MultiPlane:
         lost = {block for block, answer in enumerate(answers) if answer.lost}
         if not lost:
             return answers
+        state.n_stalled = -REGAIN_ROUNDS
         gone: set[int] = set()
         while True:
             holdings = risk.holdings()
@@ -208,38 +220,48 @@ class MultiPlane:
         ]
 
     def _take(self, state: MultiPlaneState, answers: Sequence[Ascended]) -> float:
-        """Add the blocks' changes to w, all by the one factor that is best; the dual's gain."""
-        before, old_square, frozen = state.dual, state.square, state.frozen
-        factors = np.array(
-            [1.0 if frozen is None else frozen.factor(k) for k in range(len(answers))]
-        )
-        changes = [answer.u for answer in answers]
-        linear = float(factors @ [answer.linear for answer in answers])
-        along, apart = advance(state.w, changes, factors)
-        best = (linear - along) / apart if apart > 0 else 1.0
-        state.taken = min(1.0, max(0.0, best))
-        if state.taken < 1:
-            advance(state.w, changes, (state.taken - 1.0) * factors)
-        state.square = old_square + state.taken * (2 * along + state.taken * apart)
-        state.linear += state.taken * linear
-        self._adapt(state, best, len(answers))
-        self._thaw(state, answers)
-        return state.dual - before
+        """Add the blocks' changes to w, all by the one factor that is best; what they gained.
 
-    def _thaw(self, state: MultiPlaneState, answers: Sequence[Ascended]) -> None:
-        """Give the lost blocks' new α as much of the place of the old ones as is best."""
-        frozen = state.frozen
-        if frozen is None:
-            return
-        for block, answer in enumerate(answers):
-            frozen.follow(block, scale(answer.u, state.taken), state.taken * answer.linear)
-        step = frozen.best_share(state.w) - frozen.share
-        add_into(state.w, step, frozen.apart)
-        state.linear += step * frozen.linear
+        Blocks that are finding again what was lost gain for themselves at first, and not for w.
+        """
+        before = state.dual
+        state.aside = frozenset() if state.frozen is None else state.frozen.blocks
+        step = _Step.of(state.w, [a for k, a in enumerate(answers) if k not in state.aside])
+        state.taken, best = step.taken, step.best
+        state.linear += step.linear
+        state.square += step.longer
+        # A difference: what is lost in the dual's rounding is no gain to go on for.
+        gain = state.dual - before
+        if state.frozen is not None:
+            regaining = [answers[k] for k in sorted(state.aside)]
+            live, regained = self._thaw(state, state.frozen, regaining)
+            state.regained, best, gain = live.taken, min(best, live.best), gain + regained
+        self._adapt(state, best, len(answers))
+        return gain
+
+    def _thaw(
+        self, state: MultiPlaneState, frozen: Frozen, answers: Sequence[Ascended]
+    ) -> tuple[_Step, float]:
+        """Let live take its best step, and then frozen the best one towards live.
+
+        Returns
+        -------
+        live's step, and what it gains of the dual that there would be with live in w
+        """
+        w, linear = state.w - frozen.apart, state.linear - frozen.linear
+        before = linear - 0.5 * dot(w, w)
+        live = _Step.of(w, answers)
+        gain = linear + live.linear - 0.5 * dot(w, w) - before
+        for answer in answers:
+            frozen.follow(scale(answer.u, live.taken), live.taken * answer.linear)
+        step = frozen.step(state.w)
+        add_into(state.w, -step, frozen.apart)
+        state.linear -= step * frozen.linear
         state.square = dot(state.w, state.w)
-        frozen.share += step
-        if frozen.share == 0:
+        frozen.move(step)
+        if step == 1:
             state.frozen = None
+        return live, gain
 
     def _adapt(self, state: MultiPlaneState, best: float, n_blocks: int) -> None:
         """Let σ′ follow how far the blocks could have gone together."""
@@ -312,3 +334,32 @@ class MultiPlane:
     def restore(self, risk: BlockRisk, arrays: dict[str, np.ndarray]) -> MultiPlaneState:
         risk.hold(self.C, self.memory_mb, self.seed)
         return MultiPlaneState.from_arrays(arrays)
+
+
+class _Step(NamedTuple):
+    """How far w has gone along the blocks' changes.
+
+    Parameters
+    ----------
+    taken, best : float
+        The part of them that was added, and the one that would be best if it could be above 1.
+    linear, longer : float
+        By how much Σ α·q and ‖w‖² have grown.
+    """
+
+    taken: float
+    best: float
+    linear: float
+    longer: float
+
+    @classmethod
+    def of(cls, w: np.ndarray, answers: Sequence[Ascended]) -> _Step:
+        """Add to w, in its place, the part of the changes that is best for the dual."""
+        changes, ones = [answer.u for answer in answers], np.ones(len(answers))
+        linear = sum(answer.linear for answer in answers)
+        along, apart = advance(w, changes, ones)
+        best = (linear - along) / apart if apart > 0 else 1.0
+        taken = min(1.0, max(0.0, best))
+        if taken < 1:
+            advance(w, changes, (taken - 1.0) * ones)
+        return cls(taken, best, taken * linear, taken * (2 * along + taken * apart))

@@ -9,6 +9,7 @@ import numpy as np
 
 from distsvm import checks
 from distsvm.cuts.bounds import Bounds
+from distsvm.messages import Regain
 from distsvm.solvers.base import STALLED_ROUNDS, PhaseClock
 from distsvm.solvers.frozen import Frozen
 
@@ -23,6 +24,8 @@ class MultiPlaneState:
         ‖w‖².
     taken : float
         The part of the workers' last changes that w has taken over.
+    aside, regained : frozenset of int, float
+        Blocks of which another part was taken, as they were finding again what was lost; and which.
     average : array or None
         w averaged over the last rounds, as a place to ask about all examples.
     ask_average : bool
@@ -45,6 +48,8 @@ class MultiPlaneState:
         Of the last round that asked about all.
     n_earlier : int
         Rounds at other values of C that the workers have taken part in.
+    n_stalled : int
+        Certifying rounds in a row that moved no bound; below 0 after a loss.
     """
 
     bounds: Bounds
@@ -54,6 +59,8 @@ class MultiPlaneState:
     linear: float = 0.0
     square: float = 0.0
     taken: float = 1.0
+    aside: frozenset[int] = frozenset()
+    regained: float = 1.0
     average: np.ndarray | None = None
     ask_average: bool = True
     gained: float = 0.0
@@ -90,6 +97,12 @@ class MultiPlaneState:
         """The number of the round among all that the workers have taken part in."""
         return self.n_earlier + self.number
 
+    def regain(self) -> Regain | None:
+        """What is different for blocks of lost workers in the next round."""
+        if self.frozen is None:
+            return Regain(self.aside, self.regained, None) if self.aside else None
+        return Regain(self.frozen.blocks, self.regained, self.w - self.frozen.apart)
+
     @property
     def dual(self) -> float:
         return self.linear - 0.5 * self.square
@@ -100,6 +113,7 @@ class MultiPlaneState:
             "w": self.w,
             "average": none if self.average is None else self.average,
             "start": none if self.start is None else self.start,
+            "aside": np.array(sorted(self.aside), dtype=np.int64),
             "numbers": np.array([getattr(self, name) for name in _NUMBERS]),
             "reals": np.array([getattr(self, name) for name in _REALS]),
             **({} if self.frozen is None else self.frozen.arrays()),
@@ -116,6 +130,7 @@ class MultiPlaneState:
             Bounds.from_arrays(arrays), np.array(arrays["w"]), **dict(reals), **dict(numbers),
             average=np.array(average) if average.size else None,
             start=start if start.size else None, frozen=Frozen.from_arrays(arrays),
+            aside=frozenset(checks.vector("aside", arrays["aside"], "i").tolist()),
         )  # fmt: skip
         state.ask_average = bool(state.ask_average)
         return state
@@ -126,6 +141,6 @@ _NUMBERS = (
     "n_refused", "plane_bytes", "ask_average", "n_earlier",
 )  # fmt: skip
 _REALS = (
-    "sigma", "linear", "square", "taken", "gained", "worked", "rate", "gap", "held_gap",
+    "sigma", "linear", "square", "taken", "regained", "gained", "worked", "rate", "gap", "held_gap",
     "unseen", "pass_work", "since",
 )  # fmt: skip

@@ -96,11 +96,18 @@ class Oracle(ABC):
         """An empty sum of planes, of length dim; oracles that touch little of w give their own."""
         return DenseTotal(dim, self)
 
-    def climb_beside(self, n_blocks: int) -> None:  # noqa: B027 (most count all features alike)
+    def feature_shares(self) -> np.ndarray | None:
+        """What part of the shard has each feature, for `climb_beside`; None where it is no use."""
+        return None
+
+    def climb_beside(  # noqa: B027 (most count all features alike)
+        self, n_blocks: int, shares: np.ndarray | None = None
+    ) -> None:
         """Before any climber: so many blocks will climb at once, this one among them.
 
         Oracles that know which features the blocks have in common count those features' changes
-        more than once, in climbers and Gram matrices; see Task.weighs_features.
+        more than once, in climbers and Gram matrices; see Task.weighs_features. `shares` are the
+        feature_shares of the block, where that is more than this shard.
         """
 
     def climber(self, w: np.ndarray, sigma: float) -> Climber:

@@ -199,7 +199,7 @@ class ParseOracle(Oracle):
     def take(self, rows: np.ndarray) -> ParseOracle:
         new = copy.copy(self)
         new.n, new.numbers = rows.size, np.asarray(self.numbers)[rows]
-        new.sentences = [self.sentences[row] for row in rows.tolist()]
+        new.sentences = [self.sentences[row] for row in rows.tolist() if self.sentences]
         new.words = self.words[rows].frozen()
         new.truth = None if self.truth is None else self.truth[rows].frozen()
         new.weight = None if self.weight is None else self.weight[rows]

@@ -218,7 +218,7 @@ class PythonOracle(Oracle):
             return function(*args)
         except DistSVMError as error:
             raise renamed(error, f"example {self.numbers[row]}") from error
-        except Exception as error:
+        except (Exception, SystemExit, GeneratorExit) as error:  # a Ctrl-C is the user's own
             name = getattr(function, "__name__", "task")
             shown = {
                 "_ask": "separate",

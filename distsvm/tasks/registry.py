@@ -50,7 +50,7 @@ def rebuild(
     if cls is None:
         raise ModelError(
             f"the model is of the task {data['task']!r}, which is not built in; "
-            "pass its class: load_model(path, task=...)"
+            "pass its class: load_model(path, task=...), or resume(run_dir, task=...)"
         )
     values = {name: from_json(value) for name, value in data["fields"].items()}
     unknown = (set(values) | set(arrays)) - {f.name for f in fields(cls)}  # type: ignore[arg-type]

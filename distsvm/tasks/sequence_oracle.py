@@ -164,9 +164,12 @@ class SequenceOracle(Oracle):
         total.add(planes, weights)
         add_into(out, 1.0, total.vector())
 
-    def climb_beside(self, n_blocks: int) -> None:
+    def feature_shares(self) -> np.ndarray:
         own = self.tokens.columns[slice(*self.tokens.starts[[0, -1]])]
-        share = np.bincount(own, minlength=self.task.n_features) / max(1, self.extent)
+        return np.bincount(own, minlength=self.task.n_features) / max(1, self.extent)
+
+    def climb_beside(self, n_blocks: int, shares: np.ndarray | None = None) -> None:
+        share = self.feature_shares() if shares is None else shares
         times = 1.0 + (n_blocks - 1) * share / (share + COMMON)
         self._times, self._changed = (frozen(times), float(n_blocks)), None
 

@@ -88,7 +88,7 @@ def write_checkpoint(
     keep: int,
 ) -> Place:
     """Write the checkpoint after round `number`; each worker writes its own shards' planes."""
-    home = run_dir / "checkpoints"
+    home = checkpoints_home(run_dir)
     folder = home / f"round-{number:08d}"
     with written_aside(folder) as aside:
         digest = write_arrays(aside / "driver.npz", arrays)
@@ -160,7 +160,18 @@ def check_same_problem(folder: Place, earlier: dict[str, Any], problem: dict[str
 
 def checkpoint_folders(run_dir: Place) -> list[Place]:
     """The checkpoints of a run, the oldest first."""
-    return [folder for folder in _rounds(run_dir / "checkpoints") if is_whole(folder)]
+    return [folder for folder in _rounds(checkpoints_home(run_dir)) if is_whole(folder)]
+
+
+def checkpoints_home(run_dir: Place) -> Place:
+    """The folder of a run's checkpoints; a link is refused, as old ones are deleted there."""
+    home = run_dir / "checkpoints"
+    if home.is_symlink():
+        raise CheckpointError(
+            f"{home} is a symbolic link, through which nothing is read or written: put the folder "
+            "itself in its place"
+        )
+    return home
 
 
 def _left_by_a_kill(home: Place) -> list[Place]:

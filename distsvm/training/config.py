@@ -53,7 +53,8 @@ class TrainConfig:
         Multi-plane: the part of the examples, those with the largest shares of the gap, to ask
         the oracle about in most rounds that ask it.
     plane_memory_mb : float > 0, default 4096
-        Multi-plane: limit of the memory for planes, of all workers together.
+        Multi-plane: limit of the memory for planes, of all workers together; with
+        worker_memory_mb those of one piece of each block count, which may take an eighth of it.
     asynchronous : bool, default False
         Multi-plane in one process ("threads" or "serial"): blocks see each other's changes of w at
         once, so that two threads need little more work than one. With threads the result depends
@@ -83,8 +84,9 @@ class TrainConfig:
     worker_memory_mb : float > 0, optional
         Limit of a worker's memory: its examples, which must be in files, are worked through in
         pieces of an eighth of it (at least 32 MB), read in every round from cache_dir, or from a
-        folder among the temporary files. Only for one-slack without a cache, which "auto" then
-        means; beside it a worker has some vectors of the length of w.
+        folder among the temporary files. Multi-plane keeps the planes of a piece there, too, while
+        it is at another. One-slack has no cache then. Beside the pieces a worker has some vectors
+        of the length of w.
     random_state : int, optional
         For solvers that draw: multi-plane draws the order in which it visits examples.
     patience : int ≥ 1, default 10
@@ -180,22 +182,11 @@ class TrainConfig:
             check_secretless(self.run_dir)
         if self.cache_dir is not None and "://" in self.cache_dir:
             raise ConfigError(f"cache_dir={self.cache_dir!r}: expected a folder on a local disk")
-        if self.worker_memory_mb is not None:
-            self._check_fits_pieces()
         lowest = 2 * (self.n_blocks or 1) + 1
         self._check("max_cuts", int, lambda v: v >= lowest, f"a whole number ≥ {lowest}")
         self._choose("rescaling", ("margin", "slack"))
         self._choose("solver", ("auto", *SOLVERS))
         self._choose("executor", ("auto", "serial", "threads", "processes", "ray"))
-
-    def _check_fits_pieces(self) -> None:
-        if self.solver not in ("auto", "one-slack"):
-            raise ConfigError(f"worker_memory_mb is for solver='one-slack', not {self.solver!r}")
-        if self.cache_size not in ("auto", 0):
-            raise ConfigError(
-                f"worker_memory_mb and cache_size={self.cache_size}: planes of examples would take "
-                "memory of their own; expected 0 or 'auto'"
-            )
 
     def _check(self, name: str, kind: type, good: Any, expected: str) -> None:
         value = getattr(self, name)

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from distsvm import checks
 from distsvm.data.files import file_facts
 from distsvm.data.packed import files_of
 from distsvm.data.shard import ShardSpec
-from distsvm.errors import CheckpointError
+from distsvm.errors import DAMAGE, CheckpointError
 from distsvm.storage import Place, read_manifest, write_json
 
 log = logging.getLogger(__name__)
@@ -97,6 +98,18 @@ def _read(folder: Place) -> DataManifest | None:
         return None
     found = read_manifest(path, "data", FORMAT, CheckpointError)
     try:
-        return DataManifest(found["files"], found["shards"], found["digests"])
+        earlier = DataManifest(found["files"], found["shards"], found["digests"])
+        for _, (size, stamp) in earlier.files.items():
+            checks.whole("a size", size)
+            if not isinstance(stamp, str):
+                raise ValueError(f"a stamp is {stamp!r:.40}")
+        for part in (part for parts in earlier.shards for part in parts):
+            if len(part) != 3 or part[0] not in earlier.files:
+                raise ValueError(f"{part!r:.40} is no part of its files")
+        if len(earlier.digests) != len(earlier.shards):
+            raise ValueError("there is not one digest a shard")
     except KeyError as error:
         raise CheckpointError(f"{path} is damaged: no {error}") from error
+    except DAMAGE as error:
+        raise CheckpointError(f"{path} is damaged: {error}") from error
+    return earlier

@@ -18,7 +18,8 @@ GAUGES = {
     "distsvm_primal": "the best certified primal value",
     "distsvm_dual": "the best dual value",
 }
-COUNTERS = {
+# Gauges as well, which only grow: Ray shows a counter of its own only once it is more than 0.
+COUNTS = {
     "distsvm_oracle_calls": "oracle calls of this session",
     "distsvm_cache_hits": "examples of this session that were served from caches",
     "distsvm_worker_restarts": "workers of this session that were lost and built again",
@@ -39,27 +40,28 @@ class RayMetrics(Callback):
     def __init__(self, run: str) -> None:
         self._tags = {"run": run}
         self._metrics: dict[str, Any] | None = {}
-        self._counts: tuple[int, ...] | None = None
+        self._base: tuple[int, ...] | None = None
         self._elapsed_s: float | None = None
 
     def on_start(self, start: RunStart) -> None:
         if start.first_round == 1:
-            self._counts = (0,) * len(COUNTERS)
+            self._base = (0,) * len(COUNTS)
         self._guarded(self._make)
 
     def on_round(self, record: Round) -> None:
         self._guarded(self._export, record)
 
     def _make(self) -> None:
-        from ray.util.metrics import Counter, Gauge, Histogram
+        from ray.util.metrics import Gauge, Histogram
 
         self._metrics = {
-            **{name: Gauge(name, text, ("run",)) for name, text in GAUGES.items()},
-            **{name: Counter(name, text, ("run",)) for name, text in COUNTERS.items()},
+            **{name: Gauge(name, text, ("run",)) for name, text in (GAUGES | COUNTS).items()},
             ROUND_SECONDS: Histogram(
                 ROUND_SECONDS, "seconds between the ends of rounds", BOUNDARIES, ("run",)
             ),
         }
+        for name in COUNTS:
+            self._metrics[name].set(0, self._tags)
 
     def _export(self, record: Round) -> None:
         metrics = self._metrics
@@ -68,11 +70,10 @@ class RayMetrics(Callback):
             if math.isfinite(value):
                 metrics[name].set(value, self._tags)
         counts = (record.n_oracle_calls, record.n_cache_hits, record.n_restarts)
-        before = self._counts or counts  # the first round of a resumed run has earlier ones', too
-        for name, now, last in zip(COUNTERS, counts, before, strict=True):
-            if now > last:
-                metrics[name].inc(now - last, self._tags)
-        self._counts = counts
+        # The first round of a resumed run has the counts of earlier sessions, too.
+        self._base = self._base or counts
+        for name, now, base in zip(COUNTS, counts, self._base, strict=True):
+            metrics[name].set(now - base, self._tags)
         if self._elapsed_s is not None:
             metrics[ROUND_SECONDS].observe(record.elapsed_s - self._elapsed_s, self._tags)
         self._elapsed_s = record.elapsed_s

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -12,11 +11,12 @@ from typing import Any
 from distsvm.data.files import whole_path
 from distsvm.errors import DAMAGE, CheckpointError, ConfigError, DistSVMError, StoreError
 from distsvm.solvers.base import Round
-from distsvm.storage import Place, Where, place, read_manifest, write_json
+from distsvm.storage import Place, Where, place, read_manifest, remove_folder, write_json
 from distsvm.stores import StorePath
 from distsvm.tasks.base import Task
 from distsvm.tasks.outputs import to_json
 from distsvm.tasks.registry import describe, rebuild
+from distsvm.training.checkpoint import checkpoints_home
 from distsvm.training.config import TrainConfig
 from distsvm.training.history import History, read_history, written_history
 from distsvm.training.result import TrainResult
@@ -46,6 +46,7 @@ class RunFolder:
                     f"run_dir={str(self.path)!r} holds a run already; resume it, or take another "
                     "folder"
                 )
+            checkpoints_home(self.path)
             self._check_writable()
         except StoreError as error:
             raise ConfigError(f"run_dir={str(self.path)!r} cannot be made: {error}") from error
@@ -111,8 +112,9 @@ class RunFolder:
         run = read_manifest(self.path / "run.json", "run", FORMAT, CheckpointError)
         try:
             for name in ("task", "used", "problem"):
-                if not isinstance(run.get(name, {}), dict):
-                    raise ValueError(f"{name} is {run[name]!r:.40}")
+                found = run[name] if name == "task" else run.get(name, {})
+                if not isinstance(found, dict):
+                    raise ValueError(f"{name} is {found!r:.40}")
             for described in filter(None, (run.get("data"), run.get("validation"))):
                 if not _names_paths(described["paths"], described["options"]):
                     raise ValueError(f"{described!r:.40} names no data")
@@ -170,7 +172,7 @@ class RunFolder:
             ) from error
         if isinstance(self.path, Path):
             for left in self.path.glob(".model-*.part"):  # by a driver that was killed here
-                shutil.rmtree(left)
+                remove_folder(left)
         state = "finished" if result.stop_reason in FINISHED else "stopped"
         self._session.note(state=state, stop_reason=result.stop_reason)
 

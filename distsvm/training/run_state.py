@@ -6,17 +6,22 @@ import json
 import os
 import socket
 import time
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from distsvm.errors import CheckpointError, StoreError
+from distsvm import checks
+from distsvm.errors import DAMAGE, CheckpointError, StoreError
 from distsvm.solvers.base import Round
-from distsvm.storage import Place, opened_file, read_json
+from distsvm.storage import Place, opened_file, read_json, write_bytes
 
 LOCK, STATE, STOP = "lock.json", "state.json", "stop"
 LOST_S = 60.0
 TAIL = 1 << 16
+
+STATES = ("running", "finished", "stopped", "failed")  # that are written; nobody says "lost"
+LARGEST_PID = (1 << 31) - 1
 
 FINISHED = ("eps", "rel_gap", "validation", "precision")
 """Reasons to stop that are ends; after the others a run has more to do."""
@@ -55,14 +60,26 @@ class Holder:
         return asdict(self)
 
     @classmethod
+    def of(cls, data: Any) -> Holder:
+        """The holder that a file's JSON names; a ValueError or the like where it is damaged."""
+        found = cls(**{field.name: data[field.name] for field in fields(cls)})
+        checks.whole("pid", found.pid, 1)
+        if found.pid > LARGEST_PID:
+            raise ValueError(f"pid is {found.pid}")
+        if found.born is not None:
+            checks.whole("born", found.born)
+        for name in ("token", "host", "job"):
+            _check_text(name, getattr(found, name), optional=name == "job")
+        return found
+
+    @classmethod
     def read(cls, path: Place) -> Holder | None:
         """The holder that a file names; None where there is no such file or it is damaged."""
         try:
-            data = read_json(path, CheckpointError)
-            return cls(**{field.name: data[field.name] for field in fields(cls)})
+            return cls.of(read_json(path, CheckpointError))
         except StoreError:  # nobody knows whether it is there
             raise
-        except (CheckpointError, KeyError, TypeError):
+        except DAMAGE:  # a CheckpointError, too
             return None
 
 
@@ -80,6 +97,8 @@ class RunState:
         Seconds since the last sign, by this host's clock.
     holder : Holder or None
         The process of the last session; None for runs of before there were states.
+    damage : str or None
+        What is wrong with the files that tell it, if anything is; the rest is told by the others.
     """
 
     state: str
@@ -87,6 +106,7 @@ class RunState:
     holder: Holder | None = None
     stop_reason: str | None = None
     error: dict[str, str] | None = None
+    damage: str | None = None
 
     @property
     def gone(self) -> bool:
@@ -109,18 +129,50 @@ class RunState:
 def read_state(folder: Place) -> RunState:
     """What has become of the run in a folder."""
     holder = Holder.read(folder / LOCK)
+    damage = None if holder is not None else _damage(folder / LOCK, Holder.of)
     try:
         data = read_json(folder / STATE, CheckpointError)
-        seen, state = float(data["seen"]), str(data["state"])
-    except (CheckpointError, KeyError, TypeError, ValueError):
-        return _without_state(folder, holder)
-    age_s = max(0.0, time.time() - seen)
-    known = Holder.read(folder / STATE)
+        _check_state(data)
+    except DAMAGE:  # a CheckpointError, too
+        found = _without_state(folder, holder)
+        return replace(found, damage=damage or _damage(folder / STATE, _check_state))
+    state, age_s, known = data["state"], max(0.0, time.time() - data["seen"]), Holder.of(data)
     if holder is not None and holder != known:  # a new holder that has not yet said anything
         age_s, state, known = _age(folder / LOCK), "running", holder
     if state == "running" and (holder is None or _is_lost(holder, age_s)):
         state = "lost"
-    return RunState(state, age_s, known, data.get("stop_reason"), data.get("error"))
+    return RunState(state, age_s, known, data.get("stop_reason"), data.get("error"), damage)
+
+
+def _check_state(data: Any) -> None:
+    """Refuse what no session has written."""
+    Holder.of(data)
+    checks.number("seen", data["seen"])
+    if data["state"] not in STATES:
+        raise ValueError(f"state is {data['state']!r:.40}")
+    _check_text("stop_reason", data.get("stop_reason"), optional=True)
+    error = data.get("error")
+    if error is not None:
+        for name in ("kind", "message"):
+            _check_text(f"the error's {name}", error[name])
+
+
+def _check_text(name: str, value: Any, optional: bool = False) -> None:
+    if not (isinstance(value, str) or (optional and value is None)):
+        raise ValueError(f"{name} is {value!r:.40}, expected text")
+
+
+def _damage(path: Place, check: Callable[[Any], object]) -> str | None:
+    """What is wrong with a file that cannot be used; None where there is none."""
+    if not path.exists():
+        return None
+    try:
+        check(read_json(path, CheckpointError))
+    except CheckpointError as error:
+        return str(error)
+    except DAMAGE as error:
+        return f"{path} is damaged: {error!r:.80}"
+    return None  # it has been written meanwhile
 
 
 def last_round(folder: Place) -> Round | None:
@@ -132,17 +184,21 @@ def last_round(folder: Place) -> Round | None:
             lines = file.read().splitlines()
     except FileNotFoundError:
         return None
+    except StoreError:
+        raise
+    except OSError as error:
+        raise CheckpointError(f"{folder / 'history.jsonl'} is damaged: {error}") from error
     for line in reversed(lines[-2:]):  # the last may be half written
         try:
             return Round.from_dict(json.loads(line))
-        except (ValueError, TypeError, KeyError):
+        except DAMAGE:
             continue
     return None
 
 
 def ask_to_stop(folder: Place) -> None:
     """Have the run end after its current round, with a checkpoint."""
-    (folder / STOP).touch()
+    write_bytes(folder / STOP, b"")  # which takes the place of a link, and does not follow it
 
 
 def born(pid: int) -> int | None:

@@ -23,6 +23,7 @@ from distsvm.training.config import TrainConfig
 
 log = logging.getLogger(__name__)
 
+CACHE_SIZE = 10
 LINE_SEARCH_CUTS = 50
 N_BLOCKS = 8
 """Of the dual ascent, whatever the machine has: more of them share the work between more workers,
@@ -31,9 +32,22 @@ and take more of it (benchmarks/solvers.py)."""
 
 def holds_planes(config: TrainConfig, task: Task) -> bool:
     """Whether the solver has the workers keep planes with their α, beside no other cache."""
-    if config.worker_memory_mb is not None:
-        return False
     return solver_class(config.solver, task.suited_solver) is MultiPlane
+
+
+def cache_size(config: TrainConfig, task: Task) -> int:
+    """Planes of each example in the one-slack solver's cache."""
+    if holds_planes(config, task):
+        return 0
+    in_pieces = config.worker_memory_mb is not None
+    if config.cache_size == "auto":
+        return 0 if task.enumerates or in_pieces else CACHE_SIZE
+    if in_pieces and config.cache_size:
+        raise ConfigError(
+            f"worker_memory_mb and cache_size={config.cache_size}: the one-slack solver's cache "
+            "would take memory of its own; expected 0 or 'auto', or solver='multi-plane'"
+        )
+    return int(config.cache_size)
 
 
 def cut_into_shards(data: Dataset, config: TrainConfig, task: Task) -> list[ShardSpec]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,6 +16,11 @@ from distsvm.training.config import TrainConfig
 from distsvm.training.result import TrainResult
 from distsvm.training.run_folder import RunFolder
 from distsvm.training.trainer import Trainer
+
+log = logging.getLogger(__name__)
+
+OF_THIS_MACHINE = ("auto", "local")
+"""Addresses of Ray that lead to nobody else."""
 
 
 def train(
@@ -91,7 +98,9 @@ def resume(
         The task's class, if it is not one of distsvm's own.
     **changes
         New values for what may differ: when to stop (eps, rel_gap, max_rounds, max_seconds,
-        patience) and where to run (executor, n_workers, …).
+        patience) and where to run (executor, n_workers, …). A folder may be a stranger's, so two of
+        them are never taken from it: the address of a Ray cluster, with which pickles are
+        exchanged (name it again, in executor_options or as RAY_ADDRESS), and cache_dir.
     """
     folder = RunFolder(run_dir)
     run = folder.read()
@@ -109,7 +118,7 @@ def resume(
     fixed = set(changes) - TrainConfig.FREE
     if fixed:
         raise ConfigError(f"{sorted(fixed)[0]} cannot change when a run is resumed")
-    config = run["config"].as_dict() | changes | {"run_dir": str(run_dir)}
+    config = _without_places(run["config"], changes, str(run_dir)) | changes
     return train(
         folder.task(task),
         data["paths"],
@@ -117,5 +126,27 @@ def resume(
         validation=None if validation is None else validation["paths"],
         resume=True,
         callbacks=callbacks,
-        **config,
+        **config | {"run_dir": str(run_dir)},
     )
+
+
+def _without_places(stored: TrainConfig, changes: dict[str, Any], run_dir: str) -> dict[str, Any]:
+    """What a run's folder says of its configuration, but for where code and data would go to."""
+    config = stored.as_dict()
+    if "executor" in changes:
+        config["executor_options"] = {}  # those of an earlier executor do not fit another one
+    address = config["executor_options"].pop("address", None)
+    if address in OF_THIS_MACHINE:
+        config["executor_options"]["address"] = address
+    elif address and not ("executor_options" in changes or os.environ.get("RAY_ADDRESS")):
+        raise ConfigError(
+            f"the run in {run_dir} was on the Ray cluster at {address}, and a folder is not "
+            "believed in where code is sent to. If the cluster is yours, name it again: "
+            f"address={address} in executor_options, or the variable RAY_ADDRESS; or name an "
+            "executor"
+        )
+    cache_dir = config.pop("cache_dir")
+    if cache_dir is not None and "cache_dir" not in changes:
+        log.warning("the run in %s had cache_dir=%s: name it again to have it used, as a folder is "
+                    "not believed in where others are", run_dir, cache_dir)  # fmt: skip
+    return config

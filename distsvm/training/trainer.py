@@ -32,13 +32,12 @@ from distsvm.training.metrics import RayMetrics, run_name
 from distsvm.training.result import TrainResult
 from distsvm.training.run_folder import RunFolder, described_paths
 from distsvm.training.saving import Saving, problem_of
-from distsvm.training.solving import cut_into_shards, holds_planes, make_solver
+from distsvm.training.solving import cache_size, cut_into_shards, make_solver
 from distsvm.training.validation import Watch
 from distsvm.workers.shard_worker import ShardWorker
 
 log = logging.getLogger(__name__)
 
-CACHE_SIZE = 10
 C_FACTOR = 10.0
 EPS_SHARE = 1e-3
 
@@ -70,6 +69,7 @@ class Trainer:
                 f"{', '.join(sorted(task.rescalings))}"
             )
         self.given_task, self.watching = task, watching
+        self.cache_size = cache_size(config, task)
         self.folder = None if config.run_dir is None else RunFolder(config.run_dir)
         self.executor: Executor = make_executor(
             config.executor, config.n_workers, compiled=task.compiled, **config.executor_options
@@ -127,7 +127,6 @@ class Trainer:
         counts = [summary.n_examples for summary in summaries]
         summary = reduce(add, summaries[: len(specs)])
         self.task = self.task.prepare(summary)
-        self.cache_size = self._cache_size()
         firsts = np.concatenate([[0], np.cumsum(counts)[:-1]]).tolist()
         pinned = read_again(self.executor, [*specs, *checks])
         digested = self.folder is not None or bool(pinned)
@@ -152,14 +151,6 @@ class Trainer:
         self.load_s = time.perf_counter() - self._started
         if not self.facts.weight > 0:
             raise DataError("the examples' weights, times those of their classes, are all 0")
-
-    def _cache_size(self) -> int:
-        if holds_planes(self.config, self.task):
-            return 0
-        if self.config.cache_size == "auto":
-            in_pieces = self.config.worker_memory_mb is not None
-            return 0 if self.task.enumerates or in_pieces else CACHE_SIZE
-        return int(self.config.cache_size)
 
     def default_C(self) -> float:
         """The C of the configuration, or what the data calls for."""

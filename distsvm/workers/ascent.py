@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -42,13 +42,16 @@ class BlockAscent:
         The order of visits depends on both: no two blocks have the same.
     n_apart : int
         Blocks that climb at once and do not see each other's changes.
+    shares : array, optional
+        Of the block's features, where this is a piece of it; see Oracle.climb_beside.
     """
 
     def __init__(
         self, oracle: Oracle, weight: np.ndarray, C_share: float, dim: int,
         memory_mb: float, seed: int = 0, block: int = 0, n_apart: int = 1,
+        shares: np.ndarray | None = None,
     ) -> None:  # fmt: skip
-        oracle.climb_beside(n_apart)
+        oracle.climb_beside(n_apart, shares)
         self.oracle, self.weight, self.dim = oracle, weight, dim
         self.seed, self.block = seed, block
         self.stock = _stock(oracle, C_share * weight, memory_mb * MEGABYTE)
@@ -84,6 +87,8 @@ class BlockAscent:
         elif todo.ask == "some" and not self.stock.asks:
             n_calls, total = self._ask_some(climber, todo)
             n_visits = n_calls
+        if self._begins_with_all(todo):
+            self.share[:] = self.stock.held.gap  # no pass comes to those that hold no plane
         work = ROUND_WORK + n_calls * self.oracle.call_work()
         for number, rows in enumerate(self._passes(todo)):
             found = self.stock.visit(climber, rows, todo.tol)
@@ -191,8 +196,11 @@ class BlockAscent:
             "number": np.array(self.number), "share": self.share, "before": self._earlier(),
         }  # fmt: skip
 
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up the state that `state` gave."""
+    def restore(self, named: Iterable[tuple[str, np.ndarray]]) -> bool:
+        """Take up what `state` gave; False where that was of a block in other pieces."""
+        state = dict(named)
+        if "pieces" in state:
+            return False
         self.number = int(state.pop("number"))
         n, share, before = self.oracle.n, state.pop("share"), state.pop("before")
         self.stock.restore(state)
@@ -200,6 +208,7 @@ class BlockAscent:
         if before.dtype != np.float64 or before.shape != self.stock.held.alpha.shape:
             raise ValueError(f"α of shape {before.shape}, expected {self.stock.held.alpha.shape}")
         self._before = before
+        return True
 
 
 def _stock(oracle: Oracle, total: np.ndarray, max_bytes: float) -> PlaneStock | WholeStock:

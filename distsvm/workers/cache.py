@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from distsvm import checks
@@ -86,10 +88,11 @@ class PlaneCache:
             "clock": np.array(self._clock),
         }
 
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up the state that `state` gave."""
+    def restore(self, named: Iterable[tuple[str, np.ndarray]]) -> bool:
+        """Take up what `state` gave, which always fits."""
         if not self.size:
-            return
+            return True
+        state = dict(named)
         planes = self.oracle.unpack(state)
         slot = checks.within("slot", state["slot"], 0, self.size, len(planes))
         self._stamp[:] = NEVER
@@ -98,3 +101,4 @@ class PlaneCache:
         self._stamp[planes.row, slot] = state["stamp"]
         self._output[planes.row * self.size + slot] = planes.output
         self._clock = int(state["clock"])
+        return True

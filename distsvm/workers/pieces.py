@@ -7,8 +7,8 @@ last have a multiple of `Oracle.piece` rows, as those of distsvm.data.readers.pi
 made in the same order as in memory, and have the same bits.
 
 A thread has one piece open, whichever shard it belongs to, so a worker's memory does not grow with
-its shards. What stays in memory is a weight for each example. There is no room for planes of
-examples: the one-slack solver without caches, evaluation and fingerprints are what it is for.
+its shards. What stays in memory is a weight for each example. Planes of examples are the business
+of the oracles of the pieces: distsvm.workers.pieced_ascent puts them aside.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -112,6 +114,7 @@ class PiecedOracle(Oracle):
     def __init__(self, frame: Oracle, pieces: Sequence[Piece], first: int) -> None:
         self._frame, self._pieces = frame, pieces
         self._starts = np.cumsum([0, *(piece.n for piece in pieces)])
+        self.sizes = np.diff(self._starts)
         self.n = int(self._starts[-1])
         self.numbers = range(first, first + self.n)
         self.extent = sum(piece.extent for piece in pieces)
@@ -176,17 +179,23 @@ class PiecedOracle(Oracle):
     def keys(self, outputs: Any) -> np.ndarray:
         return self._frame.keys(outputs)
 
-    # --- planes, of which none are kept ----------------------------------------------------
+    def feature_shares(self) -> np.ndarray | None:
+        if self._frame.feature_shares() is None:
+            return None
+        parts: Iterator[Any] = (oracle.feature_shares() * oracle.extent for oracle in self._all())  # type: ignore[operator]
+        return reduce(add, parts) / max(1, self.extent)
+
+    # --- planes, which are kept by the piece -----------------------------------------------
 
     def slots(self, size: int) -> np.ndarray:
-        assert not size, "a shard in pieces keeps no planes"
+        assert not size, "planes are kept by the piece"
         return np.zeros(0, dtype=np.int64)
 
     def pack(self, planes: Planes) -> dict[str, np.ndarray]:
-        raise NotImplementedError("a shard in pieces keeps no planes")
+        raise NotImplementedError("planes are kept by the piece")
 
     def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
-        raise NotImplementedError("a shard in pieces keeps no planes")
+        raise NotImplementedError("planes are kept by the piece")
 
     # --- what is known of all examples -----------------------------------------------------
 
@@ -207,7 +216,7 @@ class PiecedOracle(Oracle):
                 self._pieces, self._starts, edges[:-1], edges[1:], strict=False
             )
         ]
-        new = PiecedOracle(self._frame, [piece for piece in kept if piece.n], 0)
+        new = PiecedOracle(self._frame, [piece for piece in kept if piece.n] or kept[:1], 0)
         new.numbers = np.asarray(self.numbers)[rows]
         return new
 
@@ -227,7 +236,16 @@ class PiecedOracle(Oracle):
     def n_bytes(self) -> int:
         return max(piece.n_bytes for piece in self._pieces)
 
+    @property
+    def all_bytes(self) -> int:
+        """What the pieces would take in memory, all at once."""
+        return sum(piece.n_bytes for piece in self._pieces)
+
     # --- pieces ----------------------------------------------------------------------------
+
+    def part(self, number: int) -> tuple[Oracle, slice]:
+        """The oracle of a piece, and which rows of the shard are the piece's."""
+        return self._open(number), slice(*self._starts[number : number + 2].tolist())
 
     def own(self, planes: Planes) -> tuple[Oracle, Planes]:
         """The oracle of the piece that these planes are of, and they with its row numbers."""
@@ -260,7 +278,9 @@ def _taken(piece: Piece, rows: np.ndarray) -> Piece:
         return piece
 
     def opened(numbers: range) -> Oracle:
-        return piece.open(range(piece.n)).take(rows)
+        oracle = piece.open(range(piece.n)).take(rows)
+        oracle.numbers = numbers
+        return oracle
 
     weight = None if piece.weight is None else piece.weight[rows]
     extent = piece.extent * rows.size // piece.n

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
+from itertools import islice
 from operator import add
 from typing import Any
 
@@ -16,12 +18,13 @@ from distsvm.data.readers.lines import described
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import DAMAGE, CheckpointError, DataError, StoreError
 from distsvm.messages import Ascended, Ascent, Facts, Holding, Planes, Score, Summary, Sums
-from distsvm.storage import place, read_arrays, write_arrays
+from distsvm.storage import place, read_each, write_each
 from distsvm.tasks.base import Task
 from distsvm.tasks.climber import Live
 from distsvm.tasks.oracle import Oracle, Separation
 from distsvm.workers.ascent import BlockAscent
 from distsvm.workers.cache import PlaneCache
+from distsvm.workers.pieced_ascent import PiecedAscent
 from distsvm.workers.pieces import PiecedOracle, pack_pieces
 
 log = logging.getLogger(__name__)
@@ -35,7 +38,7 @@ class ShardWorker:
     """
 
     def __init__(self, spec: ShardSpec, keeping: Keeping | None = None) -> None:
-        keeping = keeping or Keeping()
+        self._keeping = keeping = keeping or Keeping()
         self._store = keeping.store()
         self._specs = keeping.pieces(spec)
         if self._specs:
@@ -86,7 +89,7 @@ class ShardWorker:
         self._round: int | None = None
         self._answers: list[Separation] = []
         self._turn = 0
-        self.ascent: BlockAscent | None = None
+        self.ascent: BlockAscent | PiecedAscent | None = None
 
     def bind(
         self, task: Task, rescaling: str, cache_size: int, fingerprint: bool, first: int
@@ -178,9 +181,17 @@ class ShardWorker:
 
     def _begin_ascent(self) -> None:
         C_share, memory_mb, seed, n_apart, block = self._held
-        self.ascent = BlockAscent(
-            self.oracle, self.weight, C_share, self._dim, memory_mb, seed, block, n_apart
-        )
+        if not isinstance(self.oracle, PiecedOracle):
+            self.ascent = BlockAscent(
+                self.oracle, self.weight, C_share, self._dim, memory_mb, seed, block, n_apart
+            )
+            return
+        assert self._store is not None
+        memory_mb = min(memory_mb, self._keeping.piece_mb)
+        self.ascent = PiecedAscent(
+            self.oracle, self._store.folder, self.weight, C_share, self._dim, memory_mb, seed,
+            block, n_apart,
+        )  # fmt: skip
 
     def rescale(self, C_share: float, factor: float, taken: float) -> None:
         """Go on with the dual ascent at another C; see BlockAscent.rescale."""
@@ -195,6 +206,11 @@ class ShardWorker:
         assert self.ascent is not None, "hold() comes first"
         if self.ascent.number not in (0, todo.number - 1):
             self._begin_ascent()  # read back from a checkpoint whose α w has left behind since
+        regain = todo.regain
+        if regain is not None and self._held[-1] in regain.blocks:
+            todo = replace(todo, taken=regain.taken)
+            if regain.w is not None:
+                w, point = regain.w, w if point is None else point  # P is still asked for at w
         return self.ascent.round(w, point, todo, live)
 
     def holding(self) -> Holding:
@@ -247,29 +263,40 @@ class ShardWorker:
 
     def carry(self) -> dict[str, np.ndarray]:
         """What a worker has to be given that takes over this shard with all its planes."""
-        own = self.cache.state() if self.ascent is None else self.ascent.state()
-        return {"turn": np.array(self._turn), **own}
+        return dict(self._learned())
 
-    def take_up(self, state: dict[str, np.ndarray]) -> None:
-        """Go on with what `carry` gave."""
-        state = dict(state)
-        self._turn = int(state.pop("turn"))
-        (self.cache if self.ascent is None else self.ascent).restore(state)
+    def take_up(self, state: dict[str, np.ndarray]) -> bool:
+        """Go on with what `carry` gave; False where that was of a shard in other pieces."""
+        return self._take_up(iter(state.items()))
+
+    def _learned(self) -> Iterator[tuple[str, np.ndarray]]:
+        own = self.cache if self.ascent is None else self.ascent
+        yield "turn", np.array(self._turn)
+        yield from own.state().items()
+
+    def _take_up(self, named: Iterator[tuple[str, np.ndarray]]) -> bool:
+        own = self.cache if self.ascent is None else self.ascent
+        turn = dict(islice(named, 1))["turn"]
+        if not own.restore(named):
+            log.warning("the planes are of a shard in other pieces, and are left out")
+            return False
+        self._turn = int(turn)
+        return True
 
     def save_planes(self, path: str) -> str:
-        """Write the cache to a file, and return its digest."""
-        return write_arrays(place(path), self.carry())
+        """Write the planes to a file, and return its digest."""
+        return write_each(place(path), self._learned())
 
     def load_planes(self, path: str, digest: str) -> bool:
-        """Take up the cache that `save_planes` wrote; False where the file is gone."""
+        """Take up the planes that `save_planes` wrote; False where they are gone, or do not fit."""
         if not place(path).exists():
             return False
-        state = read_arrays(place(path), CheckpointError, digest)
         try:
-            self.take_up(state)
+            return self._take_up(read_each(place(path), CheckpointError, digest))
+        except CheckpointError:
+            raise
         except DAMAGE as error:
             raise CheckpointError(f"{path} does not fit this shard: {error}") from error
-        return True
 
     def recall_planes(self, path: str, digest: str) -> bool:
         """As load_planes, in the middle of a run, which goes on without if a store fails."""

@@ -43,7 +43,8 @@ class PlaneStock:
                 return
         raise ConfigError(
             f"plane_memory_mb: {LEAST_SIZE} planes of each of {oracle.n:,} examples take "
-            f"{self.n_bytes / 2**20:.3g} MB, the limit of their block is {max_bytes / 2**20:.3g} MB"
+            f"{self.n_bytes / 2**20:.3g} MB, the limit of their block (or of their piece of it, an "
+            f"eighth of worker_memory_mb) is {max_bytes / 2**20:.3g} MB"
         )
 
     def _make(self, size: int) -> None:

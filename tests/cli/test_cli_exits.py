@@ -313,6 +313,23 @@ def test_help_and_version(capsys):
     assert main([]) == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["train", "--tsak", "x"], "unrecognized arguments: --tsak; the nearest is '--task'"),
+        (["train", "--data=x", "--tsak=y"], "unrecognized arguments: --tsak; the nearest"),
+        (["resume", "r", "--max-round", "3"], "--max-round; the nearest is '--max-rounds'"),
+        (
+            ["train", "--task=multiclass", "--data=x", "--C", "1", "c.toml"],
+            "c.toml: a configuration stands right behind the verb",
+        ),
+    ],
+)
+def test_a_typo_is_named_with_the_nearest_option(words, message, capsys):
+    assert main(words) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_help_loads_nothing_heavy():
     code = (
         "import sys; from distsvm.cli import main; main(['--help']);"

@@ -1,6 +1,7 @@
 """The verbs about runs and jobs: sent, watched, stopped, resumed; and the table of runs."""
 
 import json
+from pathlib import Path
 
 import pytest
 from cli_files import train_args
@@ -96,6 +97,54 @@ def test_the_tasks_code_and_what_it_needs_are_sent(cluster, capsys, tmp_path, mo
     assert cluster.asked[1][0].endswith("resume /runs/own --task mine.py:RootLabel --executor ray")
 
 
+def test_the_file_says_how_the_job_is_sent(cluster, config, capsys, tmp_path):
+    cluster.run = False
+    for name in ("one.py", "two.py"):
+        (tmp_path / name).write_text("")
+    path = tmp_path / "job.toml"
+    path.write_text(
+        f'{Path(config).read_text()}[job]\naddress = "{URL}"\nname = "mine"\npython = "py3"\n'
+        f'include = ["{tmp_path}/one.py"]\nsend-distsvm = true\nlargest-mb = 2\ndetach = true\n'
+    )
+    out = run(capsys, "submit", path).out
+    assert "follow it:" in out
+    entrypoint, environment, sent = cluster.asked[0]
+    assert entrypoint == "exec py3 -m distsvm.cli train config.toml"
+    assert sent == ["config.toml", "one.py"]
+    assert environment["py_modules"]
+    (folder,) = (tmp_path / "cluster").glob("mine-*")
+    assert "[job]" not in (folder / "config.toml").read_text()
+    # The command line comes before it; what may be said several times is added.
+    words = ["submit", path, "--name", "other", "--include", tmp_path / "two.py"]
+    run(capsys, *words)
+    assert cluster.asked[1][2] == ["config.toml", "one.py", "two.py"]
+    assert list((tmp_path / "cluster").glob("other-*"))
+    assert "more than 0 MB" in run(capsys, "submit", path, "--largest-mb", "0", code=2).err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[job]\nincludes = "x"', "there is no key 'includes' in [job]; the nearest is 'include'"),
+        ("[job]\nlargest-mb = true", "largest-mb = true: expected a number, found a truth value"),
+        ("[job]\ninclude = []", "expected a text or a list of texts"),
+        ('job = "x"', 'job = "x": expected a table, [job]'),
+        ('include = "x"', "there is no key 'include'; it belongs to the table [job]"),
+    ],
+)
+def test_what_is_wrong_with_the_table_of_the_job_is_said(cluster, config, capsys, text, message):
+    path = Path(f"{config}.job.toml")
+    path.write_text(f"{Path(config).read_text() if '[' in text else ''}{text}\n")
+    assert message in run(capsys, "submit", path, *ADDRESS, code=2).err
+    assert cluster.asked == []
+
+
+def test_train_leaves_the_table_of_the_job_alone(config, capsys):
+    with open(config, "a") as file:
+        file.write('[job]\nname = "mine"\n')
+    run(capsys, "train", config, "-q", code=7)
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -161,13 +210,24 @@ def test_runs_are_listed_with_gap_state_and_age(files, capsys, tmp_path):
     (home / "notes.txt").write_text("")
     said = run(capsys, "runs", home)
     lines = {line.split()[0]: line for line in said.out.splitlines()}
-    assert set(lines) == {"run", "one", "deep/two"}
+    assert set(lines) == {"run", "one", "deep/two", "three"}
+    assert "damaged" in lines["three"]
     assert "finished" in lines["one"]
     assert "stopped" in lines["deep/two"]
     assert "three/run.json is damaged" in said.err
     told = [json.loads(line) for line in run(capsys, "runs", home, "--json").out.splitlines()]
     assert (told[0]["state"], told[0]["round"]) == ("stopped", 2)
-    assert all(t["gap"] > 0 and t["age_s"] >= 0 for t in told)
+    assert all(t["gap"] > 0 and t["age_s"] >= 0 for t in told if t["state"] != "damaged")
+    assert [t["path"] for t in told if t["state"] == "damaged"] == [str(home / "three")]
+
+
+@pytest.mark.parametrize("verb", ["status", "stop"])
+def test_a_word_that_names_no_folder_is_said(verb, capsys, monkeypatch):
+    for name in client.ADDRESSES:
+        monkeypatch.delenv(name, raising=False)
+    err = run(capsys, verb, "runs/spma", code=2).err
+    assert "runs/spma: there is no such folder of a run" in err
+    assert "--address is missing" in err
 
 
 @pytest.mark.parametrize("verb", ["status", "stop"])

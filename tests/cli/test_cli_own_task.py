@@ -78,9 +78,29 @@ def test_it_is_trained_in_other_processes_and_resumed(home, capsys):
     run = json.loads((home / "r" / "run.json").read_text())
     assert (run["task"]["task"], run["task"]["fields"]["dim"]) == ("mine.RootLabel", 32)
     go_on = ["resume", "r", "--max-rounds", "none", "-q"]
+    capsys.readouterr()
     assert main(go_on) == 6  # code is never taken from what a folder says
+    assert "give its code with --task FILE.py:CLASS" in capsys.readouterr().err
     assert main([*go_on, "--task", "mine.py:RootLabel"]) == 0
     assert json.loads((home / "r" / "result.json").read_text())["stop_reason"] == "eps"
+
+
+def test_one_command_begins_a_run_and_takes_it_up_again(home, capsys):
+    words = [*TRAIN, "--executor", "serial", "--resume", "-q"]
+    assert main([*words, "--max-rounds", "2"]) == 7
+    assert main([*words, "--max-rounds", "4"]) == 7
+    assert main([*words, "--max-rounds", "4", "--C", "11"]) == 6
+    assert "belongs to a run with --C 10.0, not 11.0" in capsys.readouterr().err
+    assert main(words) == 0
+    rounds = map(json.loads, (home / "r" / "history.jsonl").read_text().splitlines())
+    assert [record["number"] for record in rounds][:4] == [1, 2, 3, 4]
+    assert main([*TRAIN, "--executor", "serial", "-q"]) == 2  # without the wish to go on
+
+
+@pytest.mark.usefixtures("home")
+def test_to_go_on_a_folder_is_needed(capsys):
+    assert main(["train", "--task", "multiclass", "--data", "x", "--model", "m", "--resume"]) == 2
+    assert "--resume needs --run-dir" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

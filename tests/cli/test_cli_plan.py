@@ -28,11 +28,33 @@ def test_without_workers_the_fastest_number_is_planned(capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--workers", "0"], "--workers 0: expected 1 to one for each example"),
-        (["--dim", "-1"], "dim=-1.0: expected a number > 0"),
-        (["--constants", "speed=1"], "there is no 'speed'"),
+        (["--workers", "0"], "--workers: expected a whole number from 1 to 1e+06, got '0'"),
+        (["--workers", "20", "--examples", "10"], "--workers 20: expected at most one for each"),
+        (["--dim", "-1"], "--dim: expected a number from 1 to 1e+15, got '-1'"),
+        (["--dim", "1e308"], "--dim: expected a number from 1 to 1e+15, got '1e308'"),
+        (["--examples", "0.5"], "--examples: expected a number from 1 to 1e+15, got '0.5'"),
+        (["--examples", "1e308"], "--examples: expected a number"),
+        (["--examples", "nan"], "--examples: expected a number"),
+        (["--rounds", "-5"], "--rounds: expected a whole number from 1 to 1e+15, got '-5'"),
+        (["--oracle-ms", "0"], "--oracle-ms: expected a number from 1e-09 to 1e+12, got '0'"),
+        (["--workers-per-node", "0"], "--workers-per-node: expected a whole number"),
+        (["--nonzeros", "0"], "--nonzeros: expected a number"),
+        (["--cuts", "0"], "--cuts: expected a whole number"),
+        (["--example-bytes", "inf"], "--example-bytes: expected a number"),
+        (["--constants", "speed=1"], "--constants: there is no 'speed'"),
+        (["--constants", "call_s=1e300"], "--constants: call_s=1e+300: expected a number from"),
     ],
 )
 def test_what_cannot_be_planned_is_said(words, message, capsys):
     assert main([*WORDS, *words]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_the_ends_of_what_can_be_planned_are_planned(capsys):
+    most = [f"--{name}=1e15" for name in ("examples", "dim", "example-bytes", "nonzeros")]
+    words = ["plan", *most, "--oracle-ms=1e12", "--cuts=1000000000", f"--rounds={10**15}"]
+    for constant in ("1e-15", "1e18"):
+        given = ["--constants", f"call_s={constant},network_bytes_s={constant}"]
+        assert main([*words, *given]) == 0, capsys.readouterr().err
+    least = ["--examples=1", "--dim=1", "--oracle-ms=1e-9", "--example-bytes=1", "--nonzeros=1"]
+    assert main(["plan", *least, "--cuts=1", "--rounds=1", "--workers=1"]) == 0

@@ -25,6 +25,10 @@ from distsvm.cli.wording import in_flags
             "Ask for less (--workers, --resources) or wait (--placement-timeout)",
         ),
         ("scale=True divides each", "--scale divides each"),
+        (
+            "name it again: address=head:6379 in executor_options, or the variable",
+            "name it again: --address head:6379, or the variable",
+        ),
     ],
 )
 def test_parameters_become_options(ours, shown):

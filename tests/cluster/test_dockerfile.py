@@ -54,10 +54,7 @@ def test_nothing_is_used_but_known_instructions():
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.skipif(
-    "DISTSVM_TEST_DOCKERFILE" not in os.environ,
-    reason="installs Ray anew, which takes minutes: set DISTSVM_TEST_DOCKERFILE=1",
-)
+@pytest.mark.drill
 def test_the_commands_run_in_an_empty_folder(tmp_path):
     # Instead of the image: a Python of its own, and nothing else.
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "python")], check=True)

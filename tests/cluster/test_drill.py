@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from drill_lab import Lab, why_not
 from manifests import HOME
 
 DRILL = HOME / "drill" / "kill_drill.py"
@@ -33,13 +34,23 @@ def test_without_the_rights_it_says_which(tmp_path):
     assert "CAP_SYS_ADMIN" in done.stdout
 
 
+@pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+def test_no_link_is_left_even_if_somebody_still_looks_at_a_namespace():
+    with Lab(2, n_cpus=1) as lab, open(f"/run/netns/{lab.name(1)}"):
+        own = lab.name(0).removesuffix("n0")
+        assert own in _links()
+        lab.close()
+        assert own not in _links()
+
+
+def _links():
+    return subprocess.run(["ip", "link"], capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.slow
 @pytest.mark.ray
 @pytest.mark.timeout(900)
-@pytest.mark.skipif(
-    "DISTSVM_TEST_DRILL" not in os.environ,
-    reason="starts a Ray of several nodes, about a minute: set DISTSVM_TEST_DRILL=1",
-)
+@pytest.mark.drill
 def test_a_killed_node_and_a_cut_link_change_no_bit():
     done = subprocess.run([sys.executable, str(DRILL)], capture_output=True, text=True)
     if done.returncode == CANNOT:

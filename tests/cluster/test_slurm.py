@@ -108,13 +108,21 @@ def test_it_starts_a_node_on_every_host_and_a_driver(cluster, tmp_path):
     assert not list(home.iterdir())  # the token is gone
 
 
-def test_a_run_that_is_there_is_gone_on_with(cluster, tmp_path):
+@pytest.mark.parametrize("given", [["--task", "mine.py:Mine"], ["spam.toml", "--C", "10"]])
+def test_a_requeued_job_goes_on_with_all_that_it_was_given(cluster, tmp_path, given):
     calls, _ = cluster
-    (tmp_path / "run.json").touch()
-    subprocess.run(["bash", str(SCRIPT), str(tmp_path), "--task", "x"], timeout=60, check=True)
-    (driver,) = called(calls, "distsvm")
-    assert driver["argv"][:2] == ["resume", str(tmp_path)]
-    assert "--task" not in driver["argv"]
+    run_dir = tmp_path / "run"
+    for _ in range(2):  # as it was begun, so it is gone on with
+        subprocess.run(["bash", str(SCRIPT), str(run_dir), *given], timeout=60, check=True)
+        run_dir.mkdir(exist_ok=True)
+        (run_dir / "run.json").touch()
+    config = [word for word in given if word.endswith(".toml")]
+    for driver in called(calls, "distsvm"):
+        words = driver["argv"]
+        assert words[: 1 + len(config)] == ["train", *config]
+        assert words[words.index("--run-dir") + 1] == str(run_dir)
+        assert "--resume" in words
+        assert words[-2:] == given[-2:]
 
 
 def test_the_code_of_the_driver_is_that_of_the_job(cluster, tmp_path, monkeypatch):

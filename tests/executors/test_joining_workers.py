@@ -79,6 +79,28 @@ def test_a_giver_that_dies_while_it_gives_loses_only_what_was_learned(at_once):
     assert executor.run("learn", 1) == [1] * 4
 
 
+@pytest.mark.parametrize("kind", [Kind.DIED, Kind.SILENT, Kind.OUT_OF_MEMORY])
+@pytest.mark.parametrize(
+    "deaths",
+    [{(0, 4)}, {(1, 1)}, {(1, 2)}, {(0, 3), (1, 1)}, {(0, 4), (1, 2)}],
+    ids=["giver lets go", "taker is built", "taker takes up", "both", "both, later"],
+)
+def test_workers_lost_anywhere_in_a_hand_over_leave_every_shard_hosted_once(deaths, kind, at_once):
+    transport = ScriptedTransport(deaths)
+    transport.kind = kind
+    executor = RemoteExecutor(transport, 1, Limits(), follows_room=True)
+    executor.start([lambda shard=shard: Learning(shard) for shard in range(4)])
+    executor.run("learn", 5)
+    transport.n_free = 1
+    for _ in range(3):
+        executor.adapt()
+        transport.n_free = 0
+    assert executor.run("number") == [0, 1, 2, 3]
+    assert sorted(shard for shards in hosted(executor) for shard in shards) == [0, 1, 2, 3]
+    assert all(learned in (1, 6) for learned in executor.run("learn", 1))
+    assert all(transport.n_requests[worker] >= n for worker, n in deaths)  # they happened
+
+
 def test_fewer_workers_than_asked_for_are_enough_if_that_is_allowed(caplog):
     transport = ScriptedTransport()
     transport.unplaced = {1, 2}

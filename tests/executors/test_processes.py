@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from distsvm.errors import ConfigError
-from distsvm.executors import wire
 from distsvm.executors.processes import ProcessesExecutor
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -193,7 +192,7 @@ def test_after_an_interrupt_the_next_call_gets_its_own_answer(tmp_path):
         assert executor.run("threads") == [("1", "1")]
 
 
-@pytest.mark.parametrize("verb", ["send", "receive"])
+@pytest.mark.parametrize("verb", ["writev", "readv"])
 def test_a_worker_whose_message_was_cut_off_by_an_interrupt_is_built_again(
     tmp_path, monkeypatch, verb
 ):
@@ -203,7 +202,7 @@ def test_a_worker_whose_message_was_cut_off_by_an_interrupt_is_built_again(
     with ProcessesExecutor(1) as executor:
         executor.start([partial(Interrupter, tmp_path)])
         with monkeypatch.context() as patch:
-            patch.setattr(wire, verb, interrupted)
+            patch.setattr(os, verb, interrupted)
             with pytest.raises(KeyboardInterrupt):
                 executor.run("first", np.ones(3))
         assert executor.run("first", np.full(3, 2.0)) == [2.0]

@@ -15,7 +15,7 @@ from hosted import Hosted
 
 from distsvm.errors import ConfigError, PlacementError, WorkerLost
 from distsvm.executors import make_executor
-from distsvm.executors.ray import RayExecutor, _options
+from distsvm.executors.ray import RayExecutor, _options, starved
 from distsvm.executors.ray_session import check_reachable, room_on
 
 
@@ -148,6 +148,19 @@ def test_an_actor_that_exits_at_start_is_given_up_with_the_reason(ray_session):
 
 
 @pytest.mark.ray
+def test_fewer_actors_than_asked_for_are_enough_where_that_is_allowed(ray_session):
+    n_cpus = int(ray_session.cluster_resources()["CPU"])
+    limits = {"min_workers": 2, "placement_timeout_s": 5.0}
+    with RayExecutor(n_cpus + 2, **limits) as executor:
+        shards = range(n_cpus + 2)
+        executor.start([partial(Hosted, shard) for shard in shards])
+        assert executor.run("number") == list(shards)
+        told = " ".join(executor.notes())
+    assert f"the run goes on with {n_cpus} of the {n_cpus + 2} workers asked for" in told
+    assert "found no place within 5 s" in told
+
+
+@pytest.mark.ray
 def test_actors_are_neither_restarted_nor_retried_by_ray(ray_session):
     transport = RayExecutor(1)._transport
     options = transport._actor_class._default_options
@@ -191,3 +204,15 @@ def test_room_on_a_node_is_that_of_the_scarcest_resource():
     assert room_on({"CPU": 8.0, "GPU": 2.0}, {"CPU": 1, "GPU": 1}) == 2
     assert room_on({"CPU": 8.0}, {"CPU": 1, "GPU": 1}) == 0
     assert room_on({"CPU": 1.0}, {"CPU": 0.25}) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Worker exit type: NODE_OUT_OF_MEMORY Worker exit detail: it had too much", True),
+        ("The actor died.\n1 worker(s) were killed due to the node running low on memory.", True),
+        ("Worker exit type: SYSTEM_ERROR Some common causes include: (1) the OOM killer", False),
+    ],
+)
+def test_a_death_told_by_rays_memory_monitor_is_one_for_want_of_memory(text, expected):
+    assert starved(RuntimeError(text)) is expected

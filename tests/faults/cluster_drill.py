@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 import ray
+from drills import Losses
 from faulty import CONFIG, INPUTS, OUTPUTS
 from ray.cluster_utils import Cluster
 from toy_tasks import ToyChain
@@ -47,6 +48,7 @@ class Nodes(Callback):
         if record.number == 3:
             # found before: an actor whose raylet was killed is nobody's child for its last seconds
             orphans = workers(self.victim.all_processes["raylet"][0].process.pid)
+            self.reach("killed")
             self.cluster.remove_node(self.victim, allow_graceful=False)
             assert not psutil.wait_procs(orphans, timeout=60)[1], "an actor outlives its node"
             self.reach("removed")
@@ -107,15 +109,18 @@ def main(folder: Path) -> None:
     )
     nodes = Nodes(cluster)
     ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
-    limits = {"worker_timeout_s": 6.0, "placement_timeout_s": 60.0}
+    losses = Losses()
+    logging.getLogger("distsvm.executors.crew").addFilter(losses)
+    limits = {"worker_timeout_s": 15.0, "placement_timeout_s": 60.0}
     result = train(
         ToyChain(), INPUTS, OUTPUTS, executor_options=limits, callbacks=[nodes], **OPTIONS
     )
+    nodes.times["noticed"] = losses.noticed_s
     facts = {
         "w": result.model.w.tolist(), "primal": result.primal, "dual": result.dual,
         "n_oracle_calls": result.n_oracle_calls, "notes": result.notes, "stage": nodes.stage,
         "shards": [list(a.shards) for a in result.activity],
-        "seconds": {stage: s - nodes.times["removed"] for stage, s in nodes.times.items()},
+        "seconds": {stage: s - nodes.times["killed"] for stage, s in nodes.times.items()},
     }  # fmt: skip
     behead = Behead(cluster, folder / "seen.json", facts)
     train(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+from scarce_memory import hoard
 from toy_tasks import ToyChain, toy_chains
 
 INPUTS, OUTPUTS = toy_chains(n=40)
@@ -30,10 +31,21 @@ def fail(how: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     elif how == "stop":  # as a machine that the network has lost: alive, and never heard of again
         os.kill(os.getpid(), signal.SIGSTOP)
+    elif how == "half":  # the next answer stops within its first bytes
+        write = os.writev
+
+        def stop(pipe: int, parts: list[memoryview]) -> int:
+            write(pipe, [parts[0][:3]])
+            os.kill(os.getpid(), signal.SIGSTOP)
+            raise AssertionError("it goes on")
+
+        os.writev = stop
     elif how == "hang":  # alive, and never done
         threading.Event().wait()
     elif how == "memory":
         raise MemoryError("no more")
+    elif how == "starve":
+        hoard()
     elif how == "exit":
         os._exit(3)
 

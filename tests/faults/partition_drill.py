@@ -12,6 +12,7 @@ import sys
 import time
 
 import ray
+from drills import Losses
 from faulty import CONFIG, INPUTS, OUTPUTS
 from toy_tasks import ToyChain
 
@@ -34,14 +35,16 @@ class Talk(Callback):
 def main(address: str, node_ip: str, worker_timeout_s: float) -> None:
     logging.basicConfig(level=logging.WARNING)
     ray.init(address=address, _node_ip_address=node_ip, log_to_driver=False, logging_level="ERROR")
-    talk = Talk()
+    talk, losses = Talk(), Losses()
+    logging.getLogger("distsvm.executors.crew").addFilter(losses)
     result = train(
         ToyChain(), INPUTS, OUTPUTS, executor="ray", n_workers=2, cache_size=0, callbacks=[talk],
         executor_options={"worker_timeout_s": worker_timeout_s}, **CONFIG,
     )  # fmt: skip
     seen = {
         "w": result.model.w.tolist(), "notes": result.notes,
-        "recovered_s": talk.moved_s - talk.cut_s, "n_oracle_calls": result.n_oracle_calls,
+        "n_oracle_calls": result.n_oracle_calls, "noticed_s": losses.noticed_s - talk.cut_s,
+        "recovered_s": talk.moved_s - talk.cut_s,
     }  # fmt: skip
     print(json.dumps(seen), flush=True)  # noqa: T201
 

@@ -125,27 +125,32 @@ from distsvm import train
 from faulty import CONFIG, INPUTS, OUTPUTS
 
 if __name__ == "__main__":
-    train(Faulty(folder=sys.argv[1], how="hang"), INPUTS, OUTPUTS, executor="processes",
+    train(Faulty(folder=sys.argv[1], how="hang"), INPUTS, OUTPUTS, executor=sys.argv[3],
           n_workers=2, run_dir=sys.argv[2], checkpoint_rounds=1, cache_size=0, **CONFIG)
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_a_driver_killed_while_its_workers_work_leaves_none_and_can_be_resumed(tmp_path):
+@pytest.mark.parametrize("executor", ["processes", pytest.param("ray", marks=pytest.mark.ray)])
+def test_a_driver_killed_while_its_workers_work_leaves_none_and_can_be_resumed(
+    executor, tmp_path, request, monkeypatch
+):
     """The victim's number comes through a pipe when it is in the middle of an oracle call."""
+    if executor == "ray":
+        ray = request.getfixturevalue("ray_session")
+        monkeypatch.setenv("RAY_ADDRESS", ray.get_runtime_context().gcs_address)
     marks, run = tmp_path / "marks", tmp_path / "run"
     marks.mkdir()
     os.mkfifo(marks / "victim")
     (tmp_path / "sleeper.py").write_text(SLEEPER)
     blocks = shared_memory()
-    driver = python(tmp_path / "sleeper.py", marks, run)
+    driver = python(tmp_path / "sleeper.py", marks, run, executor)
     try:
-        worker = int((marks / "victim").read_text())
-        family = psutil.Process(driver.pid).children(recursive=True)
+        worker = psutil.Process(int((marks / "victim").read_text()))
+        family = {worker, *psutil.Process(driver.pid).children(recursive=True)}
     finally:
         driver.send_signal(signal.SIGKILL)
         driver.communicate()
-    assert worker in {process.pid for process in family}
     _, left = psutil.wait_procs(family, timeout=60)
     assert not left
     assert shared_memory() <= blocks

@@ -9,6 +9,7 @@ import numpy as np
 import psutil
 import pytest
 from faulty import CONFIG, INPUTS, OUTPUTS, Faulty, children, rounds, shared_memory
+from pieced import MEMORY_MB, write
 from toy_tasks import ToyChain
 
 from distsvm import train
@@ -18,6 +19,7 @@ FAULTS = {
     "kill": ("ended by signal 9", "building it again"),
     "exit": ("ended with code 3", "building it again"),
     "stop": ("no sign of life for", "others take over"),
+    "half": ("no sign of life for", "others take over"),
     "hang": ("no answer after", "others take over"),
     "memory": ("out of memory, with 2 shards and", "others take over"),
 }
@@ -64,15 +66,21 @@ def test_every_fault_of_a_worker_gives_the_same_bits(how, expected, tmp_path, ca
     assert not psutil.pid_exists(int(Path(tmp_path, "victim").read_text()))
 
 
-@pytest.mark.parametrize("solver", ["one-slack", "multi-plane"])
-def test_planes_read_back_from_a_checkpoint_give_the_same_bits(solver, tmp_path):
+@pytest.mark.parametrize(
+    ("solver", "in_pieces"), [("one-slack", False), ("multi-plane", False), ("multi-plane", True)]
+)
+def test_planes_read_back_from_a_checkpoint_give_the_same_bits(solver, in_pieces, tmp_path):
     """With a checkpoint after every round a lost worker's planes are never lost."""
     config = {**CONFIG, "solver": solver, "executor": "processes", "n_workers": 2}
-    undisturbed = train(ToyChain(), INPUTS, OUTPUTS, **config)
+    data = (INPUTS, OUTPUTS)
+    if in_pieces:
+        data = write(tmp_path, "python")[1:]
+        config |= {"worker_memory_mb": MEMORY_MB, "cache_dir": tmp_path / "packed"}
+    undisturbed = train(ToyChain(), *data, **config)
     for name in ("marks", "run"):
         (tmp_path / name).mkdir()
     result = train(
-        Faulty(folder=str(tmp_path / "marks"), after=45), INPUTS, OUTPUTS,
+        Faulty(folder=str(tmp_path / "marks"), after=45), *data,
         run_dir=tmp_path / "run", checkpoint_rounds=1, **config,
     )  # fmt: skip
     assert (tmp_path / "marks" / "failed").exists()
@@ -98,8 +106,7 @@ def test_planes_of_an_older_checkpoint_do_no_harm(rounds, expected, tmp_path):
 
 
 @pytest.mark.ray
-@pytest.mark.drill
-@pytest.mark.parametrize("how", ["kill", "stop", "memory"])
+@pytest.mark.parametrize("how", ["kill", "stop", "hang", "memory"])
 def test_every_fault_of_an_actor_gives_the_same_bits(how, expected, tmp_path, ray_session):
     result = train(
         Faulty(folder=str(tmp_path), how=how), INPUTS, OUTPUTS, executor="ray", n_workers=2,

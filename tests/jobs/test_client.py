@@ -3,6 +3,8 @@
 import logging
 import socket
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from fake_jobs import FakeClient
@@ -69,11 +71,10 @@ def test_the_address_is_that_of_a_dashboard(monkeypatch):
     assert shown_address("https://u:p@h:1/x") == "https://h:1/x"
 
 
-def test_without_the_dashboards_part_of_ray_it_is_said_what_to_install(monkeypatch):
+def test_without_the_dashboards_part_of_ray_it_is_said_what_to_install(dashboard, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray.job_submission", None)
-    monkeypatch.delenv("RAY_AUTH_TOKEN", raising=False)
     with pytest.raises(ConfigError, match=r'pip install "distsvm\[jobs\]"'):
-        connected("http://localhost:1")
+        connected(dashboard.url)
 
 
 class Refusing:
@@ -83,43 +84,94 @@ class Refusing:
         raise RuntimeError("Request failed with status code 401: Unauthorized")
 
 
+class Dashboard(BaseHTTPRequestHandler):
+    """Says whether the cluster wants a token, and notes what it was sent."""
+
+    def do_GET(self):
+        self.server.asked.append((self.path, self.headers.get("Authorization")))
+        status, text = self.server.answer
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *_):
+        pass
+
+
 @pytest.fixture
-def listening(monkeypatch):
-    """A port of this machine where somebody listens, and a module of Ray's whose client is ours."""
-    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
-    monkeypatch.delenv("RAY_AUTH_TOKEN", raising=False)
-    monkeypatch.delenv("RAY_AUTH_TOKEN_PATH", raising=False)
-    monkeypatch.setattr(client.Path, "home", lambda: client.Path("/nowhere"))
+def dashboard(monkeypatch, tmp_path):
+    """A server on this machine, and a module of Ray's whose client is ours."""
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(client.Path, "home", lambda: tmp_path)
     module = type(sys)("ray.job_submission")
     module.JobSubmissionClient = lambda address: address
     monkeypatch.setitem(sys.modules, "ray", type(sys)("ray"))
     monkeypatch.setitem(sys.modules, "ray.job_submission", module)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield f"http://127.0.0.1:{server.getsockname()[1]}", module
+    with HTTPServer(("127.0.0.1", 0), Dashboard) as server:
+        server.asked, server.module = [], module
+        server.answer = 200, '{"authentication_mode": "token"}'
+        server.url = f"http://127.0.0.1:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
 
 
-def test_a_missing_token_is_said_and_how_to_give_it(listening):
-    address, module = listening
-    module.JobSubmissionClient = Refusing
+def with_token(home):
+    """The token that distsvm itself has made when it once started a Ray."""
+    (home / ".ray").mkdir()
+    (home / ".ray" / "auth_token").write_text("s3cret")
+
+
+def test_a_missing_token_is_said_and_how_to_give_it(dashboard):
+    dashboard.module.JobSubmissionClient = Refusing
     with pytest.raises(JobError, match=r"wants a token: set RAY_AUTH_MODE=token"):
-        connected(address)
+        connected(dashboard.url)
 
 
-def test_a_cluster_without_tokens_is_warned_of(listening, caplog, monkeypatch):
-    address, _ = listening
+def test_a_cluster_that_wants_a_token_gets_it(dashboard, caplog, monkeypatch, tmp_path):
     monkeypatch.setenv("RAY_ADDRESS", "http://elsewhere")
+    with_token(tmp_path)
     with caplog.at_level(logging.WARNING, "distsvm"):
-        assert connected(address) == address
-    assert "everyone who reaches this cluster can run code on it" in caplog.text
-    caplog.clear()
-    monkeypatch.setenv("RAY_AUTH_TOKEN", "s3cret")
-    connected(address)
+        assert connected(dashboard.url) == dashboard.url
     assert caplog.text == ""
     assert client.os.environ["RAY_AUTH_MODE"] == "token"
     assert client.os.environ["RAY_ADDRESS"] == "http://elsewhere"
 
 
-@pytest.mark.usefixtures("listening")
+@pytest.mark.parametrize(
+    "answer", [(200, '{"authentication_mode": "disabled"}'), (404, "no such page")],
+    ids=["disabled", "a Ray without tokens"],
+)  # fmt: skip
+@pytest.mark.parametrize("mode", [None, "token"])
+def test_a_cluster_without_tokens_is_warned_of_and_gets_none(
+    dashboard, answer, mode, caplog, monkeypatch, tmp_path
+):
+    dashboard.answer = answer
+    with_token(tmp_path)
+    if mode is not None:
+        monkeypatch.setenv("RAY_AUTH_MODE", mode)
+    with caplog.at_level(logging.WARNING, "distsvm"):
+        assert connected(dashboard.url) == dashboard.url
+    assert "everyone who reaches this cluster can run code on it" in caplog.text
+    assert client.os.environ["RAY_AUTH_MODE"] == "disabled"
+    assert dashboard.asked == [("/api/authentication_mode", None)]
+
+
+@pytest.mark.parametrize("answer", [(200, "<html>"), (200, "[]"), (502, "")])
+def test_a_server_that_does_not_say_it_is_left_to_ray(dashboard, answer, caplog):
+    dashboard.answer = answer
+    with caplog.at_level(logging.WARNING, "distsvm"):
+        assert connected(dashboard.url) == dashboard.url
+    assert caplog.text == ""
+    assert "RAY_AUTH_MODE" not in client.os.environ
+
+
+@pytest.mark.usefixtures("dashboard")
 def test_a_host_that_does_not_answer_is_said_at_once():
     with socket.create_server(("127.0.0.1", 0)) as server:
         closed = server.getsockname()[1]

@@ -22,7 +22,11 @@ from distsvm.data.templates import Templates
 from distsvm.tasks.parse import ParseTask
 from distsvm.tasks.sequence import SequenceTask
 
-MANIFESTS = ("manifest.json", "run.json", "result.json")
+MANIFESTS = (
+    "manifest.json", "run.json", "result.json", "state.json", "lock.json", "data.json",
+)  # fmt: skip
+SMALL = ("run.json", "result.json", "state.json", "lock.json", "history.jsonl")
+"""What tells of a run at a glance."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +78,14 @@ CASES: dict[str, Callable[[], Case]] = {
 }
 
 
-def spoil(folder: Path, rng: random.Random) -> None:
-    """Change something in one file of a folder of folders, and make the digests fit again."""
+def spoil(folder: Path, rng: random.Random, only: tuple[str, ...] | None = None) -> None:
+    """Change something in one file of a folder of folders, and make the digests fit again.
+
+    `only` names the files to choose from, instead of all.
+    """
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    file = rng.choice([f for f in files if f.name in MANIFESTS or f.suffix in (".npz", ".jsonl")])
+    wanted = [f for f in files if f.name in MANIFESTS or f.suffix in (".npz", ".jsonl")]
+    file = rng.choice(wanted if only is None else [f for f in files if f.name in only])
     way = rng.randrange(4)
     if way == 0:
         file.write_bytes(mutated(file.read_bytes(), rng))

@@ -4,11 +4,14 @@ What lies is signed again, so that nothing is refused for its digest alone, and 
 is used: compiled code does not look at what it is given, and would bring the process down.
 """
 
+import json
+import os
 import random
+import socket
 import warnings
 
 import pytest
-from folders import CASES, copied, spoil
+from folders import CASES, SMALL, copied, spoil
 from mutation import fuzz
 from toy_tasks import ToyChain
 
@@ -52,6 +55,26 @@ def test_a_made_up_run_goes_on_or_is_refused(case_and_run, tmp_path):
         folder = copied(run, tmp_path / "run")
         spoil(folder, rng)
         case.train(folder, resume=True, max_rounds=6)
+
+    fuzz(attempt, DistSVMError)
+
+
+def test_a_made_up_run_is_listed_told_of_and_stopped_or_refused(case_and_run, tmp_path, capsys):
+    _, run = case_and_run
+    holder = {"token": "x", "host": socket.gethostname(), "pid": os.getpid(), "born": None,
+              "job": None}  # fmt: skip
+
+    def attempt(rng: random.Random) -> None:
+        folder = copied(run, tmp_path / "run")
+        (folder / "lock.json").write_text(json.dumps(holder))
+        if rng.random() < 0.5:  # a run that seems to go on
+            state = json.loads((folder / "state.json").read_text())
+            told = state | holder | {"state": "running"}
+            (folder / "state.json").write_text(json.dumps(told))
+        spoil(folder, rng, SMALL)
+        for verb in ("runs", "status", "stop"):
+            assert main([verb, str(folder)]) != exits.UNEXPECTED, capsys.readouterr().err
+            capsys.readouterr()
 
     fuzz(attempt, DistSVMError)
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distsvm.messages import Ascended, Holding
+from distsvm.messages import Ascended, Holding, Regain
 from distsvm.solvers.frozen import Frozen
 from distsvm.solvers.multi_plane import MultiPlane
 
@@ -34,7 +34,10 @@ class ScriptedBlocks:
         return Holding(a, b, self.number[k])
 
     def ascend(self, w, point, todo):
-        self.alpha = self.before + todo.taken * (self.alpha - self.before)
+        regain = todo.regain or Regain(frozenset(), 1.0, None)
+        for k in range(self.n_blocks):
+            taken = regain.taken if k in regain.blocks else todo.taken
+            self.alpha[k] = self.before[k] + taken * (self.alpha[k] - self.before[k])
         for k in self.lose.get(todo.number, ()):
             self.alpha[k], self.number[k] = 0.0, 0
         lost = [todo.number > 1 and number == 0 for number in self.number]
@@ -42,7 +45,8 @@ class ScriptedBlocks:
         self.number = [todo.number] * self.n_blocks
         answers = []
         for k in range(self.n_blocks):
-            values = self.loss[k] - self.planes[k] @ w
+            at = regain.w if k in regain.blocks and regain.w is not None else w
+            values = self.loss[k] - self.planes[k] @ at
             target = np.zeros(3)
             if values.max() > 0:  # the Frank-Wolfe corner, a fifth of the way
                 target[values.argmax()] = self.size
@@ -81,6 +85,19 @@ def test_the_dual_never_falls_and_is_that_of_feasible_planes(seed, lose):
         last = state.dual
         assert np.isclose(state.square, state.w @ state.w)
         assert record.dual <= record.best_primal + 1e-9  # so no α beyond its simplex
+
+
+def test_rounds_that_only_regain_what_workers_lost_are_no_end():
+    every_round = {number: {0, 1, 2} for number in range(20, 60)}
+    blocks = ScriptedBlocks(0, every_round)
+    solver = MultiPlane(C=5.0, eps=1e-9, share=1.0)
+    state = solver.begin(blocks, None)
+    rounds = solver.rounds(blocks, state)
+    duals = []
+    for _ in range(200):
+        duals.append(next(rounds).dual)
+        assert not state.stalled
+    assert duals[25] == duals[55] < duals[-1]  # nothing moved meanwhile, and later it did
 
 
 @given(seed=st.integers(0, 10_000))

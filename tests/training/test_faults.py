@@ -262,3 +262,29 @@ def test_bad_examples_stop_training_before_it_starts(executor, tmp_path):
     ):
         with pytest.raises(DataError, match=message):
             train(MulticlassTask(), (X, y), weight=weight, **config)
+
+
+@dataclass(frozen=True)
+class Leaving(ToyChain):
+    """Task code that would end the process."""
+
+    how: str = ""
+
+    def separate(self, w, x, y, rescaling):
+        raise {"exit": SystemExit, "close": GeneratorExit, "interrupt": KeyboardInterrupt}[
+            self.how
+        ](3)
+
+
+@pytest.mark.parametrize("executor", ALL)
+@pytest.mark.parametrize("how", ["exit", "close"])
+def test_task_code_that_would_end_the_process_is_an_error_of_its_example(executor, how):
+    config = CONFIG | {"n_workers": None if executor == "serial" else 2}
+    with pytest.raises(TaskError, match=r"shard 0: example 0: .*separate: \w+Exit: 3"):
+        train(Leaving(how=how), INPUTS, OUTPUTS, executor=executor, **config)
+
+
+@pytest.mark.parametrize("executor", REMOTE)
+def test_an_interrupt_of_a_task_s_own_is_not_tried_again(executor):
+    with pytest.raises(TaskError, match=r"shard 0: KeyboardInterrupt"):
+        train(Leaving(how="interrupt"), INPUTS, OUTPUTS, executor=executor, **CONFIG)

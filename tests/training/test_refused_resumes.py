@@ -8,8 +8,11 @@ import pytest
 from run_examples import CONFIG, INPUTS, OUTPUTS, StopAfter, go
 from toy_tasks import ToyChain
 
-from distsvm import train
+from distsvm import resume, train
+from distsvm.data.synthetic import make_multiclass
+from distsvm.data.writers import write_parts
 from distsvm.errors import CheckpointError, ConfigError
+from distsvm.tasks.classes import MulticlassTask
 from distsvm.training.checkpoint import latest_checkpoint
 
 
@@ -127,3 +130,68 @@ def test_inputs_of_any_class_are_told_apart_by_their_value(tmp_path):
         go(tmp_path / "run", inputs=[Row(x[::-1]) for x in INPUTS], resume=True)
     again = go(tmp_path / "run", inputs=[Row(x) for x in INPUTS], resume=True)
     assert again.stop_reason == "eps"
+
+
+@pytest.fixture
+def of_a_cluster(tmp_path, monkeypatch):
+    """A run on files whose folder says that it was on a cluster, with its address."""
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    X, y = make_multiclass(40, 3, 3)
+    paths = write_parts(tmp_path / "data", X, y, 2)
+    train(MulticlassTask(), paths, max_rounds=2, executor="serial", run_dir=tmp_path / "run")
+
+    def say(address, **more):
+        path = tmp_path / "run" / "run.json"
+        told = json.loads(path.read_text())
+        told["config"] |= {"executor": "ray", "executor_options": {"address": address}} | more
+        path.write_text(json.dumps(told))
+        return tmp_path / "run"
+
+    return say
+
+
+@pytest.fixture
+def no_executor(monkeypatch):
+    """What an executor would have been made of; none is."""
+    asked = []
+
+    def make(name, n_workers, **options):
+        asked.append((name, options.get("address")))
+        raise InterruptedError
+
+    monkeypatch.setattr("distsvm.training.trainer.make_executor", make)
+    return asked
+
+
+def test_the_cluster_that_a_folder_names_is_not_joined(of_a_cluster, no_executor):
+    folder = of_a_cluster("192.0.2.1:6379")
+    with pytest.raises(ConfigError, match=r"name it again: address=192\.0\.2\.1:6379"):
+        resume(folder, max_rounds=3)
+    assert not no_executor
+
+
+def test_whoever_resumes_names_the_cluster(of_a_cluster, no_executor, monkeypatch):
+    folder = of_a_cluster("192.0.2.1:6379")
+    with pytest.raises(InterruptedError):
+        resume(folder, executor_options={"address": "192.0.2.2:6379"})
+    with pytest.raises(InterruptedError):
+        resume(folder, executor="threads")
+    monkeypatch.setenv("RAY_ADDRESS", "192.0.2.3:6379")
+    with pytest.raises(InterruptedError):
+        resume(folder)  # Ray's executor takes that of the environment
+    assert no_executor == [("ray", "192.0.2.2:6379"), ("threads", None), ("ray", None)]
+
+
+def test_the_ray_of_this_machine_needs_no_name(of_a_cluster, no_executor):
+    with pytest.raises(InterruptedError):
+        resume(of_a_cluster("auto"))
+    assert no_executor == [("ray", "auto")]
+
+
+def test_the_cache_that_a_folder_names_is_not_used(of_a_cluster, tmp_path, caplog):
+    folder = of_a_cluster("auto", cache_dir=str(tmp_path / "cache"))
+    resume(folder, executor="serial", max_rounds=3)
+    assert "cache_dir=" in caplog.text
+    assert not (tmp_path / "cache").exists()
+    resume(folder, executor="serial", max_rounds=4, cache_dir=tmp_path / "cache")
+    assert (tmp_path / "cache").exists()

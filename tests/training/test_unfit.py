@@ -5,6 +5,7 @@ import logging
 
 import numpy as np
 import pytest
+from pieced import MEMORY_MB, write_packed
 
 from distsvm import train
 from distsvm.data.grammar import Grammar, rules_of
@@ -136,3 +137,28 @@ def test_validation_and_evaluation_drop_nothing_and_count_them_as_wrong(case):
     score = result.model.evaluate(*bad, executor="serial")
     assert (score.n_examples, score.n_correct) == (len(left_out), 0)
     assert score.loss > 0
+
+
+@pytest.mark.parametrize("n_shards", [1, 3])
+@pytest.mark.parametrize("solver", ["one-slack", "multi-plane"])
+@pytest.mark.parametrize("kind", CASES)
+def test_in_pieces_the_same_are_left_out(kind, solver, n_shards, tmp_path):
+    make, _, outputs, kept = CASES[kind]
+    if kind == "parse":
+        data = write_packed(tmp_path, [f"{tree}\n" for tree in outputs], "mrg")
+    else:
+        lines = ["".join(f"{tag.lower()} {tag}\n" for tag in tags) + "\n" for tags in outputs]
+        data = write_packed(tmp_path, lines, "conll")
+    config = {"C": 20.0, "eps": 0.01, "n_shards": n_shards, "executor": "serial", "solver": solver,
+              "cache_size": 0}  # fmt: skip
+    memory = train(make(unfit="drop"), data, **config)
+    pieces = train(
+        make(unfit="drop"),
+        data,
+        worker_memory_mb=MEMORY_MB,
+        cache_dir=tmp_path / "packed",
+        **config,
+    )
+    assert pieces.n_dropped == memory.n_dropped == len(outputs) - len(kept)
+    assert pieces.stop_reason == memory.stop_reason == "eps"
+    assert max(pieces.dual, memory.dual) <= min(pieces.primal, memory.primal)

@@ -23,7 +23,7 @@ KINDS = ["all", "some", "none", "some", "all", "none"]
 
 def several(made, kinds):
     """Rounds of these kinds, each at the w that all before have led to; the w, and the answers."""
-    w, answers = np.zeros(made.oracle.task.dim), []
+    w, answers = np.zeros(made._dim), []
     for number, ask in enumerate(kinds, start=1):
         answers.append(made.ascend(w, None, replace(TODO, number=number, ask=ask)))
         w = w + to_dense(answers[-1].u)

@@ -109,6 +109,25 @@ def test_a_shard_in_pieces_gives_the_same_bits_as_in_memory(small, tmp_path, cap
     np.testing.assert_array_equal(more.model.w, again.model.w)
 
 
+@pytest.mark.parametrize(("first", "second"), [(KILOBYTE, None), (None, KILOBYTE), (KILOBYTE, 8.0)])
+def test_a_run_resumed_in_other_pieces_goes_on_without_its_planes(
+    small, tmp_path, caplog, first, second
+):
+    path, run_dir = sentences(tmp_path), tmp_path / "run"
+    run = {"n_shards": 2, "C": 2.0, "eps": 0.1, "executor": "serial"}
+    more = {"cache_dir": tmp_path / "packed"}
+    begun = distsvm.train(
+        SequenceTask(), path, run_dir=run_dir, max_rounds=5, worker_memory_mb=first, **run, **more
+    )
+    found = distsvm.resume(run_dir, max_rounds=None, worker_memory_mb=second)
+    assert "resumed without the planes of 2 shards" in found.notes
+    assert "other pieces" in caplog.text
+    assert found.stop_reason == "eps"
+    assert found.dual >= begun.dual
+    whole = distsvm.train(SequenceTask(), path, **run)
+    assert max(found.dual, whole.dual) <= min(found.primal, whole.primal)
+
+
 def test_what_is_packed_is_mapped_and_not_read_again(tmp_path, monkeypatch):
     path = classes(tmp_path, ".svm")
     (spec,) = open_data(path).specs(1)
@@ -198,12 +217,25 @@ def test_pieces_are_whole_multiples_of_what_is_summed_at_a_time(small, tmp_path)
     assert worker.oracle.n == 3000
 
 
+def test_features_are_weighed_by_their_shares_of_the_whole_block(small, tmp_path):
+    (spec,), task = open_data(sentences(tmp_path)).specs(1), SequenceTask()
+    whole, parts = (
+        ShardWorker(spec, Keeping(str(tmp_path / "packed"), mb)) for mb in (None, KILOBYTE)
+    )
+    task = task.prepare(whole.scan(task))
+    for worker in (whole, parts):
+        worker.attach(task)
+    assert parts.oracle.sizes.size > 1
+    shares = parts.oracle.feature_shares()
+    np.testing.assert_allclose(shares, whole.oracle.feature_shares(), rtol=1e-12)
+
+
 def test_packed_data_stays_on_local_disks():
     with pytest.raises(ConfigError, match="cache_dir='s3://a/b': expected a folder on a local"):
         distsvm.train(MulticlassTask(), "a.svm", cache_dir="s3://a/b")
 
 
-def test_memory_for_planes_is_refused_beside_limited_memory():
-    for more in ({"cache_size": 3}, {"solver": "multi-plane"}):
-        with pytest.raises(ConfigError, match="worker_memory_mb"):
-            distsvm.train(MulticlassTask(), "a.svm", worker_memory_mb=100, **more)
+@pytest.mark.parametrize("solver", ["auto", "one-slack"])
+def test_a_cache_of_the_one_slack_solver_is_refused_beside_limited_memory(solver):
+    with pytest.raises(ConfigError, match="worker_memory_mb and cache_size=3"):
+        distsvm.train(MulticlassTask(), "a.svm", worker_memory_mb=100, cache_size=3, solver=solver)

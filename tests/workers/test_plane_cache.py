@@ -59,7 +59,7 @@ def test_best_is_the_largest_value_and_a_restored_cache_goes_on_alike(history, s
     for step in history:
         cache.insert(planes_of(step))
     twin = PlaneCache(ORACLE, size)
-    twin.restore(cache.state())
+    twin.restore(cache.state().items())
     w = np.random.default_rng(seed).standard_normal(TASK.dim)
     view, state = ORACLE.view(w), cache.state()
     chosen, values = cache.best(view, np.arange(N))

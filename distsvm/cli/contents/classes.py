@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from distsvm.cli.contents.strongest import both_sides, listed, side_lines, times
 from distsvm.cli.formatting import count, small
 from distsvm.cli.output import Output
+from distsvm.cli.small_files import read_text
 from distsvm.errors import ConfigError
 from distsvm.model import Model
 from distsvm.tasks.classes import BinaryTask, ClassTask
@@ -83,6 +83,6 @@ def top_features(model: Model, n: int, names: list[str] | None = None) -> list[d
 def _read(path: str) -> list[str]:
     """The names of features, one a line."""
     try:
-        return Path(path).read_text(encoding="utf-8").splitlines()
+        return read_text(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"--names {path}: cannot be read ({error})") from error

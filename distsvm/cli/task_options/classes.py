@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from distsvm.cli.readers import class_weight, number
+from distsvm.cli.small_files import read_text
 from distsvm.errors import ConfigError
 from distsvm.tasks.base import Task
 
@@ -68,7 +68,7 @@ def _check_amounts(given: dict[str, Any]) -> None:
 def cost_matrix(path: str) -> np.ndarray:
     """The matrix in a file of numbers with commas or blanks between them."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_text(path)
     except FileNotFoundError:
         raise ConfigError(
             f"--loss {path}: expected zero-one, or a file with a cost matrix; there is no such file"

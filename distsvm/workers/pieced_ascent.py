@@ -1,0 +1,123 @@
+"""The dual ascent of a block whose examples are on disk: a piece after another, on one change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import reduce
+from itertools import groupby
+from operator import add
+from typing import TypeVar
+
+import numpy as np
+
+from distsvm.messages import Ascended, Ascent, Holding
+from distsvm.tasks.climber import Live
+from distsvm.vectors import compact
+from distsvm.workers.ascent import BlockAscent
+from distsvm.workers.pieces import PiecedOracle
+from distsvm.workers.shelf import Shelf
+
+LOAD_WORK = 1.0
+"""Of a byte of a piece that comes from disk, in products of a climber: a round over planes that
+bring little does not pay if all of them have to be read for it."""
+
+Found = TypeVar("Found")
+
+
+class PiecedAscent:
+    """As BlockAscent, with one piece's examples and planes in memory; the others' are on a shelf.
+
+    In a round each piece climbs on what those before it have changed. What the pieces hold is on
+    the shelf of the last round that went through; one that fails half-way leaves that as it was.
+
+    Parameters
+    ----------
+    folder : str
+        Of a disk of this machine, for the planes.
+    memory_mb : float
+        Limit of the memory for the planes of one piece.
+    weight, C_share, dim, seed, block, n_apart :
+        As BlockAscent has them.
+    """
+
+    def __init__(
+        self, oracle: PiecedOracle, folder: str, weight: np.ndarray, C_share: float, dim: int,
+        memory_mb: float, seed: int = 0, block: int = 0, n_apart: int = 1,
+    ) -> None:  # fmt: skip
+        self.oracle, self.weight, self.number = oracle, weight, 0
+        self._folder, self._C_share = folder, C_share
+        self._given = dim, memory_mb, seed, block, n_apart
+        # Of the whole block, so that what one piece changes means the same to the next.
+        self._shares = oracle.feature_shares() if n_apart > 1 else None
+        self._shelf: Shelf | None = None
+
+    def round(
+        self, w: np.ndarray, point: np.ndarray | None, todo: Ascent, live: Live | None = None
+    ) -> Ascended:
+        """As BlockAscent.round."""
+        together = Live() if live is None else live
+        answers = self._each(lambda ascent: ascent.round(w, point, todo, together))
+        total = reduce(add, answers)
+        self.number = todo.number
+        assert self._shelf is not None
+        n_bytes = self.oracle.all_bytes + self._shelf.n_bytes
+        return replace(total, u=compact(total.u), work=total.work + LOAD_WORK * n_bytes)
+
+    def rescale(self, C_share: float, factor: float, taken: float) -> None:
+        """As BlockAscent.rescale."""
+        self._all(lambda ascent: ascent.rescale(C_share, factor, taken))
+        self._C_share = C_share
+
+    def holding(self) -> Holding:
+        """As BlockAscent.holding."""
+        return reduce(add, self._each(BlockAscent.holding))
+
+    # --- pieces ----------------------------------------------------------------------------
+
+    def _each(self, act: Callable[[BlockAscent], Found]) -> Iterator[Found]:
+        """act(piece) of every piece in turn; when all are done they are as it left them."""
+        shelf = Shelf(self._folder)
+        shelf.put("pieces", self.oracle.sizes)
+        for number in range(self.oracle.sizes.size):
+            yield self._visited(number, act, shelf)
+        self._shelf = shelf
+
+    def _all(self, act: Callable[[BlockAscent], Found]) -> list[Found]:
+        return list(self._each(act))
+
+    def _visited(self, number: int, act: Callable[[BlockAscent], Found], shelf: Shelf) -> Found:
+        # All that it reads is let go when it returns, before the next piece comes.
+        oracle, rows = self.oracle.part(number)
+        ascent = BlockAscent(oracle, self.weight[rows], self._C_share, *self._given, self._shares)
+        if self._shelf is not None:
+            ascent.restore(self._shelf.under(f"{number}."))
+        found = act(ascent)
+        for name, array in ascent.state().items():
+            shelf.put(f"{number}.{name}", array)
+        return found
+
+    # --- checkpoints -----------------------------------------------------------------------
+
+    def state(self) -> Mapping[str, np.ndarray]:
+        """As BlockAscent.state; each array is read when it is asked for."""
+        if self._shelf is None:
+            self._all(lambda ascent: None)
+        assert self._shelf is not None
+        return self._shelf
+
+    def restore(self, named: Iterable[tuple[str, np.ndarray]]) -> bool:
+        """As BlockAscent.restore; the arrays may come one by one."""
+        named = iter(named)
+        name, sizes = next(named, ("", np.zeros(0)))
+        if name != "pieces" or not np.array_equal(sizes, self.oracle.sizes):
+            return False
+        parts = groupby(named, key=lambda pair: pair[0].partition(".")[0])
+
+        def take_up(ascent: BlockAscent) -> int:
+            _, part = next(parts, ("", iter(())))
+            ascent.restore((name.partition(".")[2], array) for name, array in part)
+            return ascent.number
+
+        (self.number,) = set(self._all(take_up))
+        return True
