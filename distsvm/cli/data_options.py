@@ -78,8 +78,8 @@ def add_data(
         "--data", required=True, nargs="+", metavar="FILE",
         help="files, folders or patterns, here or elsewhere (s3://bucket/folder/*.svm). Classes: "
         "svmlight (.svm .svmlight .libsvm .txt …), Parquet or Arrow (.parquet .pq .arrow "
-        ".feather), .jsonl. Sequences: .conll, .conllu, .svmhmm, .jsonl. Trees: in brackets (.mrg "
-        ".tree .trees .brackets .ptb). All text may be packed (.gz .bz2 .xz)",
+        ".feather), .jsonl. Sequences: .conll, .conllu, .svmhmm, .jsonl, Parquet. Trees: in "
+        "brackets (.mrg .tree .trees .brackets .ptb). All text may be packed (.gz .bz2 .xz)",
     )  # fmt: skip
     group.add_argument(
         "--format", metavar="NAME", default=absent,
@@ -101,11 +101,13 @@ def _add_tables(group: argparse._ArgumentGroup, required_labels: bool) -> None:
     label = "" if required_labels else "; it is not read, only kept apart from the features"
     group.add_argument(
         "--label-column", metavar="NAME", default=absent,
-        help=f"Parquet: the column of labels. Default: label{label}",
+        help=f"Parquet: the column of labels. Default: label, or y where "
+        f"examples are no rows of features{label}",
     )  # fmt: skip
     group.add_argument(
         "--features-column", metavar="NAME", default=absent,
-        help="Parquet: the column with all features of a row. Default: features, if there is one",
+        help="Parquet: the column with all features of a row. Default: features, if there is one, "
+        "or x where examples are no rows of features",
     )  # fmt: skip
     group.add_argument(
         "--feature-columns", type=names, metavar="NAME,…", default=absent,

@@ -59,13 +59,14 @@ def open_data(
     weight : array of shape (n,), optional
         Example weights; the name of a column for Parquet files.
     tables : bool, default True
-        False where inputs are never rows of features: an array is then a sequence of inputs.
+        False where inputs are never rows of features: an array is then a sequence of inputs, and
+        tables in files have a column of inputs, `x`, and one of outputs, `y`.
     format : str, optional
         What the files are, where their names do not say it: "svmlight", "libsvm", "parquet",
         "arrow", "conll", "conllu", "svmhmm", "treebank" or "jsonl".
     **options
-        For files, what their reader takes: see SvmlightData, ParquetData, ConllData, ConlluData,
-        SvmHmmData, TreebankData and JsonlData.
+        For files, what their reader takes: see SvmlightData, ParquetData, ParquetValues, ConllData,
+        ConlluData, SvmHmmData, TreebankData and JsonlData.
 
     Notes
     -----
@@ -155,7 +156,7 @@ def is_ray_dataset(source: Any) -> bool:
 
 
 def _opened(kind: str, source: Any, weight: Any, tables: bool, options: dict[str, Any]) -> Dataset:
-    reader = _reader(kind)
+    reader = _reader(kind, tables)
     if kind in ("parquet", "ray"):
         if weight is not None and not isinstance(weight, str):
             raise ConfigError(f"weight is {_shown(weight)}, expected the name of a column")
@@ -171,16 +172,18 @@ def _opened(kind: str, source: Any, weight: Any, tables: bool, options: dict[str
     return reader(source, **options)
 
 
-def _reader(kind: str) -> Any:
+def _reader(kind: str, tables: bool) -> Any:
     """The class that reads data of this kind; some need packages that others do not."""
     reader: Any
     if kind == "ray":
-        from distsvm.data.ray_dataset import RayData as reader
+        from distsvm.data import ray_dataset
 
-        return reader
+        return ray_dataset.RayData if tables else ray_dataset.RayValues
     if kind == "parquet":
-        from distsvm.data.readers.parquet import ParquetData as reader
-    elif kind == "conll":
+        from distsvm.data.readers import parquet
+
+        return parquet.ParquetData if tables else parquet.ParquetValues
+    if kind == "conll":
         from distsvm.data.readers.conll import ConllData as reader
     elif kind == "conllu":
         from distsvm.data.readers.conllu import ConlluData as reader

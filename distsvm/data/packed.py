@@ -144,7 +144,7 @@ def not_kept(spec: Any) -> str | None:
     if not files_of(spec):
         return "they are not in files"
     if not getattr(spec, "in_arrays", True):
-        return "trees and values of JSON are Python objects, and only arrays are kept"
+        return "trees and values of JSON or Parquet are Python objects, and only arrays are kept"
     return None
 
 

@@ -13,7 +13,13 @@ from typing import Any
 from distsvm.data.dataset import Dataset, Unlabelled
 from distsvm.data.readers.columns import Column
 from distsvm.data.readers.layout import LISTS, Layout
-from distsvm.data.readers.parquet import Group, ParquetSpec, checked_names, cut_groups
+from distsvm.data.readers.parquet import (
+    Group,
+    ParquetSpec,
+    ValueColumns,
+    checked_names,
+    cut_groups,
+)
 from distsvm.data.readers.tables import pyarrow
 from distsvm.data.shard import Shard
 from distsvm.errors import DataError
@@ -63,7 +69,7 @@ class RayData:
             if not n_rows:
                 continue
             name = f"{SOURCE}, block {number}"
-            its_layout = Layout.of(name, schema, *self.names)
+            its_layout = self._layout(name, schema)
             if layout is None:
                 layout = its_layout
                 if layout.form == LISTS and layout.width is None:
@@ -78,6 +84,9 @@ class RayData:
             for run in runs
         ]
 
+    def _layout(self, path: str, schema: Any) -> Layout:
+        return Layout.of(path, schema, *self.names)
+
     def _blocks(self) -> list[tuple[Any, int, Any, dict[str, int]]]:
         """Every block's reference and what it says of itself, in the order of the rows."""
         import ray
@@ -90,6 +99,10 @@ class RayData:
             options.preserve_order = before
         facts = ray.get([ray.remote(_facts).remote(block) for block in blocks])
         return [(block, *its) for block, its in zip(blocks, facts, strict=True)]
+
+
+class RayValues(ValueColumns, RayData):
+    """Examples in a ray.data.Dataset whose inputs are no rows of features."""
 
 
 @dataclass(frozen=True, eq=False)

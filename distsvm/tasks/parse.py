@@ -18,7 +18,7 @@ from distsvm.errors import ConfigError, DataError
 from distsvm.messages import Summary
 from distsvm.tasks.base import Task, check_unfit
 from distsvm.tasks.parse_oracle import KINDS, ParseOracle
-from distsvm.tasks.parse_rows import as_sentence, check_leaves, row_length
+from distsvm.tasks.parse_rows import as_sentence, as_tree, check_leaves, row_length
 from distsvm.vectors import SparseVector
 
 
@@ -28,7 +28,7 @@ class ParseTask(Task):
 
     x is ((word, tag), …), or tags alone; the grammar is over tags, and words are kept for the
     trees. With words=True it is over words: x is a list of them (given tags are not looked at), and
-    tags are predicted too. y is a Tree. w has one weight a rule seen in training, tag rules last;
+    tags are predicted too. y is a Tree, or its text. w has one weight a rule seen, tag rules last;
     see distsvm.data.grammar for the grammar's language and distsvm.data.lexicon for words. A
     sentence outside of it gets a flat tree under TOP, with a warning.
 
@@ -139,8 +139,7 @@ class ParseTask(Task):
         )
 
     def _count(self, uses: defaultdict[str, float], sentence: Any, tree: Any, c: float) -> None:
-        if not isinstance(tree, Tree):
-            raise DataError(f"the output is {tree!r}, expected a Tree")
+        tree = as_tree(tree)
         check_leaves(sentence, tree, self.words)
         for rule, n in rules_of(tree).items():
             uses[rule] += c * n

@@ -25,6 +25,7 @@ from distsvm.tasks.parse_rows import (
     Sentence,
     TreeRows,
     as_sentence,
+    as_tree,
     check_leaves,
     check_rows,
     decode,
@@ -332,8 +333,7 @@ class ParseOracle(Oracle):
         return self._all_truth()[rows]
 
     def _encoded(self, i: int, tree: Any) -> list[int]:
-        if not isinstance(tree, Tree):
-            raise DataError(f"the output is {tree!r}, expected a Tree")
+        tree = as_tree(tree)
         check_leaves(self.sentences[i], tree, self.task.words)
         row = encode(self.grammar, tree)
         if cky_rows.UNSEEN in row:

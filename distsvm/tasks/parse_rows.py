@@ -59,6 +59,15 @@ def as_sentence(x: Any, words: bool = False) -> Sentence:
     return tuple(sentence)
 
 
+def as_tree(y: Any) -> Tree:
+    """A tree as it is, or of its text in brackets, as JSON and tables have it."""
+    if isinstance(y, str):
+        return Tree.parse(y)
+    if not isinstance(y, Tree):
+        raise DataError(f"the output is {y!r}, expected a Tree or its text in brackets")
+    return y
+
+
 def check_leaves(sentence: Sentence, tree: Tree, words: bool = False) -> None:
     """Refuse a tree whose words or tags are not the sentence's; with `words`, tags may be any."""
     leaves = tree.sentence()

@@ -109,7 +109,7 @@ def test_bad_input_is_refused(fitted, tmp_path):
     with pytest.raises(DataError, match=r"example 1: .*words"):
         TreeParser(**QUICK).fit(X_TRAIN[:2], [TRAIN[0], TRAIN[5]])
     with pytest.raises(DataError, match="expected a Tree"):
-        TreeParser(**QUICK).fit(X_TRAIN, ["(S (A a))"] * len(X_TRAIN))
+        TreeParser(**QUICK).fit(X_TRAIN, [("S", "A")] * len(X_TRAIN))
     with pytest.raises(ConfigError, match="loss='f2'"):
         TreeParser(**QUICK, loss="f2").fit(TRAIN)
     with pytest.raises(ConfigError, match="rescaling"):

@@ -16,7 +16,7 @@ from distsvm.tasks.base import Task
 
 TITLE = "tasks of your own"
 # Those whose examples are values of Python, and not arrays packed for a kernel.
-FORMATS = tuple(name for name in ("jsonl", "treebank") if name in ALL_FORMATS)
+FORMATS = tuple(name for name in ("jsonl", "parquet", "treebank") if name in ALL_FORMATS)
 LOSSES = "have theirs in their code"
 FLAGS = {"task_options": "--task-options"}
 

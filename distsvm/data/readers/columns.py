@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from distsvm.data.readers.layout import is_text
+from distsvm.data.readers.layout import is_list, is_text
 from distsvm.data.readers.tables import pyarrow
 from distsvm.errors import DataError
 
@@ -44,6 +45,21 @@ class Column:
             return self.array.cast(pyarrow().int64()).to_numpy()
         labels = self.numbers()
         return labels if labels.dtype == bool else labels.astype(np.float64)
+
+    def values(self) -> list[Any]:
+        """Python's values: lists, dicts of structs and maps, texts and numbers; none is missing.
+
+        A struct's missing fields are left out, as all rows of a column have the same ones.
+        """
+        _refuse_missing(self.array, self.place, "a value")
+        plain = _plain(self.array.type)
+        found = []
+        for row, value in enumerate(self.array.to_pylist()):
+            try:
+                found.append(plain(value))
+            except _NotFinite as error:
+                raise DataError(f"{self.place(row)}: {error}, expected finite numbers") from error
+        return found
 
     def table(self, width: int) -> np.ndarray:
         """Lists of this width as an array of shape (rows, width)."""
@@ -90,6 +106,35 @@ class Column:
 
         _refuse_missing(lists, self.place, "a list")
         return compute.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+class _NotFinite(ValueError):
+    """A number that is not finite, somewhere inside of a value."""
+
+
+def _plain(type_: Any) -> Callable[[Any], Any]:
+    """What makes Python's value of Arrow's as to_pylist gives it; missing ones inside are None."""
+    types = pyarrow().types
+    if types.is_floating(type_):
+        return _finite
+    if is_list(type_):
+        item = _plain(type_.value_type)
+        return lambda value: value and [item(x) for x in value]
+    if types.is_map(type_):
+        key, item = _plain(type_.key_type), _plain(type_.item_type)
+        return lambda value: value if value is None else {key(k): item(x) for k, x in value}
+    if types.is_struct(type_):
+        fields = {field.name: _plain(field.type) for field in type_}
+        return lambda value: (
+            value and {name: fields[name](x) for name, x in value.items() if x is not None}
+        )
+    return lambda value: value
+
+
+def _finite(value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise _NotFinite(value)
+    return value
 
 
 def _numbers(array: Any, place: Callable[[int], str]) -> np.ndarray:

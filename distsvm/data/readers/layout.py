@@ -9,6 +9,8 @@ from distsvm.data.readers.tables import pyarrow
 from distsvm.errors import DataError
 
 COLUMNS, LISTS, SPARSE = "one column a feature", "lists of numbers", "indices and values"
+VALUES = "one value of Python a row"
+WEIGHT = "weight"
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,7 @@ class Layout:
     ) -> Layout:
         """The layout of a file with this schema; see ParquetData for the names."""
         present = {field.name: field.type for field in schema}
-        for name in (label, features, weight, *(columns or ())):
-            if name is not None and name not in present:
-                raise DataError(f"{path}: no column {name!r}; there are {_listed(present)}")
+        _check_there(path, present, (label, features, weight, *(columns or ())))
         if columns is None and features is None and _holds_all(present.get("features")):
             features = "features"
         if features is not None:
@@ -65,6 +65,24 @@ class Layout:
         names = [name for name in (label, weight, *used) if name is not None]
         types = tuple(described(present[name]) for name in names)
         return cls(path, label, weight, used, form, width, dtype, types)
+
+    @classmethod
+    def of_values(
+        cls, path: str, schema: Any, label: str | None, features: str, weight: str | None
+    ) -> Layout:
+        """The layout of a file whose inputs and outputs are values of any type, a column each.
+
+        The column "weight" is that of weights unless another is named.
+        """
+        present = {field.name: field.type for field in schema}
+        if weight is None and WEIGHT in present:
+            weight = WEIGHT
+        _check_there(path, present, (label, features, weight))
+        if weight is not None and not is_number(present[weight]):
+            raise _unfit(path, weight, present[weight], "numbers")
+        # Types may differ from file to file: they are Python's once they are read.
+        types = tuple("values" for name in (label, weight, features) if name is not None)
+        return cls(path, label, weight, (features,), VALUES, None, "object", types)
 
     def check_same(self, other: Layout) -> None:
         """Refuse another file whose columns differ from this one's in more than their order."""
@@ -102,6 +120,12 @@ def described(type_: Any) -> str:
     if is_list(type_):
         return f"lists of {described(type_.value_type)}"
     return str(type_)
+
+
+def _check_there(path: str, present: dict[str, Any], names: tuple[str | None, ...]) -> None:
+    for name in names:
+        if name is not None and name not in present:
+            raise DataError(f"{path}: no column {name!r}; there are {_listed(present)}")
 
 
 def _holds_all(type_: Any) -> bool:

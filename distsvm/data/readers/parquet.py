@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from math import ceil
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from distsvm.data.files import Paths, file_bytes, find_files
 from distsvm.data.partition import default_n_shards, partition
 from distsvm.data.readers.columns import Column
 from distsvm.data.readers.growing import GrowingRows
-from distsvm.data.readers.layout import LISTS, SPARSE, Layout
+from distsvm.data.readers.layout import LISTS, SPARSE, VALUES, Layout
 from distsvm.data.readers.lines import Part
 from distsvm.data.readers.pieces import rows_of_piece
 from distsvm.data.readers.tables import Table, opened_table, pyarrow
@@ -29,6 +30,10 @@ logger = logging.getLogger(__name__)
 BATCH_VALUES = 1 << 19  # read at a time, so that memory stays near the size of the matrix
 UNKNOWN_WIDTH = 64
 COPIES = 2.0  # of a piece: what is read, and what it becomes
+COPIES_OF_VALUES = 10.0  # Python objects are large
+
+Names: TypeAlias = "tuple[str | None, str | None, str | None, tuple[str, ...] | None]"
+"""Of the columns of labels, of all features, and of weights, and of the features one by one."""
 
 
 class ParquetData:
@@ -100,7 +105,7 @@ class ParquetData:
         groups = []
         for path in self.paths:
             with opened_table(path) as table:
-                its_layout = Layout.of(path, table.schema, *self.names)
+                its_layout = self._layout(path, table.schema)
                 if layout is None:
                     layout = its_layout
                 layout.check_same(its_layout)
@@ -113,6 +118,57 @@ class ParquetData:
                     first += n_rows
         assert layout is not None
         return layout, groups
+
+    def _layout(self, path: str, schema: Any) -> Layout:
+        return Layout.of(path, schema, *self.names)
+
+
+class ValueColumns:
+    """What sets a reader of columns of values apart from the reader of rows of features it extends.
+
+    Parameters
+    ----------
+    source : what the reader reads
+    label : str or None, default "y"
+        The column of outputs. None for prediction.
+    features : str, default "x"
+        The column of inputs.
+    weight : str, optional
+        The column of example weights; by default "weight", if there is one.
+
+    Notes
+    -----
+    Inputs and outputs are what JSONL has of them (see JsonlData): lists are lists, structs and maps
+    are dicts (without a struct's missing fields). Missing ones, and numbers that are not finite,
+    are refused with file, row and column. Other columns are not read.
+    """
+
+    names: Names
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        label: str | None = "y",
+        features: str = "x",
+        weight: str | None = None,
+    ) -> None:
+        super().__init__(source, label=label, features=features, weight=weight)  # type: ignore[call-arg]
+
+    def unlabelled(self) -> Any:
+        """The same inputs alone, whether or not there are outputs."""
+        new = copy.copy(self)
+        new.names = (None, *self.names[1:])
+        return new
+
+    def _layout(self, path: str, schema: Any) -> Layout:
+        label, features, weight, _ = self.names
+        assert features is not None
+        return Layout.of_values(path, schema, label, features, weight)
+
+
+class ParquetValues(ValueColumns, ParquetData):
+    """Examples in Parquet or Arrow files for tasks whose inputs are no rows of features."""
 
 
 @dataclass(frozen=True)
@@ -165,8 +221,30 @@ class ParquetSpec:
 
     def read(self, batches: Callable[[int], Iterator[dict[str, Column]]]) -> Shard:
         """The shard of these batches, of no more than about so many rows each."""
+        return (self._values if self.layout.form == VALUES else self._table)(batches)
+
+    def _values(self, batches: Callable[[int], Iterator[dict[str, Column]]]) -> Shard:
         layout = self.layout
-        n_rows = sum(group.n_rows for group in self.groups)
+        inputs: list[Any] = []
+        outputs: list[Any] = []
+        weights = []
+        for batch in batches(BATCH_VALUES // UNKNOWN_WIDTH):
+            inputs += batch[layout.features[0]].values()
+            if layout.label is not None:
+                outputs += batch[layout.label].values()
+            if layout.weight is not None:
+                weights.append(batch[layout.weight].weights())
+        self._check_all(len(inputs))
+        return Shard(
+            inputs,
+            None if layout.label is None else outputs,
+            np.concatenate(weights) if weights else None,
+            source=self.source,
+        )
+
+    def _table(self, batches: Callable[[int], Iterator[dict[str, Column]]]) -> Shard:
+        layout = self.layout
+        n_rows = self.n_rows
         n_columns = layout.width or 0
         matrix = np.empty((n_rows, n_columns), dtype=layout.dtype)
         rows = GrowingRows(np.dtype(layout.dtype))
@@ -187,14 +265,25 @@ class ParquetSpec:
             if layout.weight is not None:
                 weights.append(batch[layout.weight].weights())
             at = stop
-        if at < n_rows:
-            raise DataError(f"{self.source}: the file changed after it was cut into shards")
+        self._check_all(at)
         return Shard(
             SparseRows(*rows.finish()) if layout.form == SPARSE else DenseRows(matrix),
             np.concatenate(labels) if labels else None,
             np.concatenate(weights) if weights else None,
             source=self.source,
         )
+
+    def _check_all(self, n_read: int) -> None:
+        if n_read < self.n_rows:
+            raise DataError(f"{self.source}: the file changed after it was cut into shards")
+
+    @property
+    def n_rows(self) -> int:
+        return sum(group.n_rows for group in self.groups)
+
+    @property
+    def in_arrays(self) -> bool:
+        return self.layout.form != VALUES
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -204,16 +293,17 @@ class ParquetSpec:
 
     def pieces(self, n_bytes: float) -> list[ParquetSpec]:
         """The same examples in order, in specs of about so many bytes of memory each."""
-        layout, n_rows = self.layout, sum(group.n_rows for group in self.groups)
+        layout = self.layout
         if layout.width is not None:
             row_bytes = float(layout.width * np.dtype(layout.dtype).itemsize)
         else:
             with opened_table(self.groups[0].path) as table:
                 row_bytes = table.n_bytes / sum(table.group_rows)
-        size = rows_of_piece(n_bytes, COPIES * row_bytes)
+        copies = COPIES if self.in_arrays else COPIES_OF_VALUES
+        size = rows_of_piece(n_bytes, copies * row_bytes)
         return [
             replace(self, groups=_rows_of(self.groups, start, start + size))
-            for start in range(0, n_rows, size)
+            for start in range(0, self.n_rows, size)
         ]
 
     @property
@@ -232,7 +322,7 @@ class ParquetSpec:
 
 def checked_names(
     label: str | None, features: str | None, weight: str | None, columns: Sequence[str] | None
-) -> tuple[str | None, str | None, str | None, tuple[str, ...] | None]:
+) -> Names:
     """The names of columns that are given, as Layout.of takes them."""
     if features is not None and columns is not None:
         raise ConfigError("features and columns are both given, expected one of them")
