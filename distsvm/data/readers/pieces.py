@@ -6,9 +6,11 @@ whole multiples of that, so that a shard in pieces gives the same bits as one in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from itertools import groupby
+from operator import itemgetter
+from typing import TypeVar
 
 from distsvm.data.files import opened, packing
 from distsvm.data.readers.lines import Part, Starts, example_starts
@@ -38,7 +40,7 @@ class TextSpec:
     def pieces(self: Spec, n_bytes: float) -> list[Spec]:
         """The same examples in order, in specs of about so many bytes of memory each.
 
-        The text is read once to count examples. Packed files cannot be cut.
+        The text is read once to count examples. A piece ends where a packed file does.
         """
         runs = cut_rows(self.parts, n_bytes, self.growth, self.starts())
         return [self.with_parts(run) for run in runs]
@@ -62,44 +64,35 @@ def rows_of_piece(n_bytes: float, row_bytes: float) -> int:
 def cut_rows(
     parts: Sequence[Part], n_bytes: float, growth: float, starts: Starts
 ) -> list[tuple[Part, ...]]:
-    """Runs of about n_bytes / growth of text, all but the last of rows_of_piece examples."""
-    runs: list[tuple[Part, ...]] = []
-    plain: list[Part] = []
-    for part in (*parts, None):
-        if part is not None and not packing(part.path):
-            plain.append(part)
-            continue
-        runs += _cut(plain, n_bytes, growth, starts) if plain else []
-        runs += [(part,)] if part is not None else []
-        plain = []
-    return runs
+    """Runs of about n_bytes / growth of text, all but the last of rows_of_piece examples.
+
+    A packed file is cut by itself: nobody knows how long its text is before it is read.
+    """
+    names = [part.path if packing(part.path) else "" for part in parts]
+    together = groupby(zip(names, parts, strict=True), key=itemgetter(0))
+    groups = [[part for _, part in group] for _, group in together]
+    return [run for group in groups for run in _cut(group, n_bytes, growth, starts)]
 
 
 def _cut(
     parts: Sequence[Part], n_bytes: float, growth: float, starts: Starts
 ) -> list[tuple[Part, ...]]:
-    marks, n_rows = [], 0
+    marks, n_rows, total = [], 0, 0
     for number, part in enumerate(parts):
-        for place in _places(part, starts):
-            if n_rows % MARK == 0:
-                marks.append((number, place))
-            n_rows += 1
-    total = sum(part.n_bytes for part in parts)
+        with opened(part.path) as file:
+            file.seek(part.start)
+            for i, place in enumerate(starts(file, 1, part.start)):
+                if part.stop is not None and place >= part.stop:
+                    break
+                if n_rows % MARK == 0:
+                    # The first example has all that comes before it.
+                    marks.append((number, place if i else part.start))
+                n_rows += 1
+            total += (file.tell() if part.stop is None else part.stop) - part.start
     rows = rows_of_piece(n_bytes, growth * total / max(1, n_rows))
     chosen = marks[:: rows // MARK] or [(0, parts[0].start)]
     ends = [*chosen[1:], (len(parts), 0)]
     return [_between(parts, begin, end) for begin, end in zip(chosen, ends, strict=True)]
-
-
-def _places(part: Part, starts: Starts) -> Iterator[int]:
-    """Where the part's examples begin; the first is the part's own beginning."""
-    with opened(part.path) as file:
-        file.seek(part.start)
-        place: Any
-        for i, place in enumerate(starts(file, 1, part.start)):
-            if part.stop is not None and place >= part.stop:
-                return
-            yield part.start if i == 0 else place
 
 
 def _between(
