@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from distsvm.data.readers.lines import Part
 from distsvm.data.readers.pieces import TextSpec, bytes_of_piece
 from distsvm.data.shard import Shard, ShardSpec
 from distsvm.data.shard_arrays import arrays_of, shard_of
+from distsvm.errors import ConfigError
 
 MEGABYTE = 2**20
 PIECE_SHARE = 8
@@ -34,6 +36,15 @@ class Keeping:
     cache_dir: str | None = None
     memory_mb: float | None = None
 
+    def check(self, specs: Sequence[ShardSpec]) -> None:
+        """Refuse examples that cannot be had in pieces, where that is asked for."""
+        if self.memory_mb is not None and not all(hasattr(spec, "pieces") for spec in specs):
+            raise ConfigError(
+                f"worker_memory_mb={self.memory_mb:g} is for examples in files, and these are in "
+                "memory or in a Ray Dataset: write them to files (distsvm.data.writers, or "
+                "Dataset.write_parquet), or give no worker_memory_mb"
+            )
+
     def store(self) -> PackedStore | None:
         if self.cache_dir is not None:
             return PackedStore(self.cache_dir)
@@ -45,10 +56,10 @@ class Keeping:
         assert self.memory_mb is not None
         return bytes_of_piece(self.memory_mb * MEGABYTE / PIECE_SHARE) / MEGABYTE
 
-    def pieces(self, spec: ShardSpec) -> list[Any]:
+    def pieces(self, spec: Any) -> list[Any]:
         """The shard's pieces, as specs; none where it is to be in memory whole."""
         store = self.store()
-        if self.memory_mb is None or store is None or not hasattr(spec, "pieces"):
+        if self.memory_mb is None or store is None:
             return []
         n_bytes = self.piece_mb * MEGABYTE
         if not isinstance(spec, TextSpec):

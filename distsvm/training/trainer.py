@@ -115,6 +115,7 @@ class Trainer:
             self.manifest.check_files(self.folder.path)
         cache_dir = None if config.cache_dir is None else whole_path(config.cache_dir)
         keeping = Keeping(cache_dir, config.worker_memory_mb)
+        keeping.check([*specs, *checks])
         self.shards = range(len(specs))
         self.check_shards = range(len(specs), len(specs) + len(checks))
         self.executor.start(

@@ -230,6 +230,22 @@ def test_features_are_weighed_by_their_shares_of_the_whole_block(small, tmp_path
     np.testing.assert_allclose(shares, whole.oracle.feature_shares(), rtol=1e-12)
 
 
+@pytest.mark.parametrize("as_validation", [False, True])
+def test_limited_memory_is_refused_for_data_in_memory(tmp_path, as_validation):
+    X, y = make_sparse_multiclass(50, 10, 3, n_nonzero=2)
+    path = classes(tmp_path, ".svm")
+    data, more = ((path,), {"validation": (X, y)}) if as_validation else ((X, y), {})
+    with pytest.raises(ConfigError, match=r"worker_memory_mb=500 is for .* files.*writers"):
+        distsvm.train(MulticlassTask(), *data, worker_memory_mb=500, executor="serial", **more)
+
+
+def test_limited_memory_is_refused_for_folds(tmp_path):
+    with pytest.raises(ConfigError, match=r"cv=2 and worker_memory_mb: .*validation"):
+        distsvm.path(
+            MulticlassTask(), classes(tmp_path, ".svm"), Cs=[1.0], cv=2, worker_memory_mb=500
+        )
+
+
 def test_packed_data_stays_on_local_disks():
     with pytest.raises(ConfigError, match="cache_dir='s3://a/b': expected a folder on a local"):
         distsvm.train(MulticlassTask(), "a.svm", cache_dir="s3://a/b")
