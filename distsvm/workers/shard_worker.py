@@ -38,7 +38,7 @@ class ShardWorker:
     def __init__(self, spec: ShardSpec, keeping: Keeping | None = None) -> None:
         self._keeping = keeping = keeping or Keeping()
         self._store = keeping.store()
-        self._specs = keeping.pieces(spec)
+        self._spec, self._specs = spec, keeping.pieces(spec)
         if not self._specs:
             self.shard = load(spec, self._store)
             if not self.shard.n:
@@ -68,6 +68,8 @@ class ShardWorker:
         self.outputs = None
         if self._specs:
             assert self._store is not None
+            self._keeping = replace(self._keeping, dim=task.dim)
+            self._specs = self._keeping.pieces(self._spec)  # smaller ones beside long vectors
             frame, pieces = pack_pieces(task, rescaling, self._specs, self._store)
             pieced = PiecedOracle(frame, pieces, first or 0)
             self.oracle: Oracle = pieced

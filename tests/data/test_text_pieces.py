@@ -31,7 +31,6 @@ def test_pieces_hold_the_examples_of_the_shard(tmp_path_factory, files, n_shards
         (folder / f"{number}.svm").write_text(text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pieces, "MARK", mark)
-        patch.setattr(pieces, "LEAST_BYTES", 1)
         found = []
         for spec in open_data(str(folder)).specs(min(n_shards, label)):
             shards = [piece.load() for piece in spec.pieces(1.0)]
@@ -46,7 +45,7 @@ def test_a_piece_has_a_multiple_of_what_is_summed_at_a_time(n_bytes, row_bytes):
     rows = rows_of_piece(n_bytes, row_bytes)
     assert rows >= pieces.MARK
     assert rows % pieces.WHOLE_ROWS == 0 or rows & (rows - 1) == 0
-    assert rows == pieces.MARK or rows * row_bytes <= max(n_bytes, pieces.LEAST_BYTES)
+    assert rows == pieces.MARK or rows * row_bytes <= n_bytes
 
 
 PACKERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -55,7 +54,6 @@ PACKERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 @pytest.fixture
 def small(monkeypatch):
     monkeypatch.setattr(pieces, "MARK", 4)
-    monkeypatch.setattr(pieces, "LEAST_BYTES", 1)
 
 
 def packed(folder, name, texts):
@@ -122,12 +120,11 @@ def test_an_error_in_a_later_piece_names_the_packed_file_and_its_line(
 
 def test_text_that_packs_well_has_pieces_of_the_size_of_other_text(tmp_path, monkeypatch):
     monkeypatch.setattr(pieces, "MARK", 4)
-    monkeypatch.setattr(pieces, "LEAST_BYTES", 1 << 14)
     texts = ["1 " + " ".join(f"{j}:1" for j in range(1, 100)) + "\n"] * 500
     path = packed(tmp_path, "a.svm.gz", texts)
     (tmp_path / "a.svm").write_text("".join(texts))
     sizes = [
-        [piece.load().n for piece in open_data(name).specs(1)[0].pieces(1.0)]
+        [piece.load().n for piece in open_data(name).specs(1)[0].pieces(16384.0)]
         for name in (path, str(tmp_path / "a.svm"))
     ]
     assert len(sizes[0]) > 50

@@ -17,7 +17,6 @@ from distsvm.data.readers.lines import Part, Starts, example_starts
 
 MARK = 256  # examples between places where a piece may begin
 WHOLE_ROWS = 1 << 13  # pieces have a multiple of so many examples, or a power of two below
-LEAST_BYTES = 32 << 20  # of a piece in memory, by a guess that may be eight times too high
 ROW_BYTES = 128  # of an example beside its features: what two planes of the dual ascent take
 
 Spec = TypeVar("Spec", bound="TextSpec")
@@ -50,14 +49,9 @@ class TextSpec:
         return replace(self, parts=tuple(parts))  # type: ignore[type-var]
 
 
-def bytes_of_piece(n_bytes: float) -> float:
-    """The memory of a piece where so much is wanted: smaller ones would only cost time."""
-    return max(n_bytes, LEAST_BYTES)
-
-
 def rows_of_piece(n_bytes: float, row_bytes: float) -> int:
     """How many examples of this size a piece has: a multiple of WHOLE_ROWS, or a power of two."""
-    rows = max(MARK, int(bytes_of_piece(n_bytes) / (ROW_BYTES + row_bytes)))
+    rows = max(MARK, int(n_bytes / (ROW_BYTES + row_bytes)))
     return rows - rows % WHOLE_ROWS if rows >= WHOLE_ROWS else 1 << (rows.bit_length() - 1)
 
 
