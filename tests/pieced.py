@@ -1,4 +1,4 @@
-"""Shards in pieces: packed files, of which each is a piece, wherever the worker is."""
+"""Shards in pieces: small packed files, each of them a piece, wherever the worker is."""
 
 import gzip
 import json
@@ -16,7 +16,7 @@ from distsvm.tasks.parse import ParseTask
 from distsvm.tasks.sequence import SequenceTask
 from distsvm.workers.shard_worker import ShardWorker
 
-MEMORY_MB = 100.0
+MEMORY_MB = 200.0
 N_FILES = 6
 
 

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
 from distsvm.data.packed import PackedStore, files_of, given_folder, key_of, own_folder
 from distsvm.data.readers.lines import Part
-from distsvm.data.readers.pieces import TextSpec, bytes_of_piece
+from distsvm.data.readers.pieces import TextSpec
 from distsvm.data.shard import Shard, ShardSpec
 from distsvm.data.shard_arrays import arrays_of, shard_of
+from distsvm.errors import ConfigError
 
 MEGABYTE = 2**20
 PIECE_SHARE = 8
-"""A piece is this part of a worker's memory: it is there as text, as Python objects and as arrays
-while it is packed, a second one while the first is let go, and the process takes some itself."""
+"""A piece is at most this part of a worker's memory: larger ones save no time."""
+PROCESS_MB = 80.0
+"""Of a worker process without examples."""
+COPIES = 5.0
+"""How often a piece is there at the peak: as text, as Python objects and as arrays while it is
+packed; with planes, of what is read and of what is written, later (benchmarks/out_of_core.py)."""
+LEAST_MB = 8.0
+"""Of a piece, by a guess that may be eight times too high: smaller ones would only cost time."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +36,27 @@ class Keeping:
         A folder on a disk of the worker's own machine that only this user can write in. None:
         nothing is kept, unless memory_mb is given; then it is a folder among the temporary files.
     memory_mb : float, optional
-        Examples are worked through in pieces of an eighth of it (or 32 MB, if that is more), read
-        from the packed files in every round. What a solver keeps of them is in the same folder.
+        Examples are worked through in pieces of at most an eighth of it, read from the packed files
+        in every round. What a solver keeps of them is in the same folder.
+    n_vectors : int
+        Of the length of w, that a worker has at once beside the examples.
+    dim : int
+        The length of w, once it is known.
     """
 
     cache_dir: str | None = None
     memory_mb: float | None = None
+    n_vectors: int = 0
+    dim: int = 0
+
+    def check(self, specs: Sequence[ShardSpec]) -> None:
+        """Refuse examples that cannot be had in pieces, where that is asked for."""
+        if self.memory_mb is not None and not all(hasattr(spec, "pieces") for spec in specs):
+            raise ConfigError(
+                f"worker_memory_mb={self.memory_mb:g} is for examples in files, and these are in "
+                "memory or in a Ray Dataset: write them to files (distsvm.data.writers, or "
+                "Dataset.write_parquet), or give no worker_memory_mb"
+            )
 
     def store(self) -> PackedStore | None:
         if self.cache_dir is not None:
@@ -43,12 +67,22 @@ class Keeping:
     def piece_mb(self) -> float:
         """What the examples of a piece may take, and their planes as much again."""
         assert self.memory_mb is not None
-        return bytes_of_piece(self.memory_mb * MEGABYTE / PIECE_SHARE) / MEGABYTE
+        vectors_mb = self.n_vectors * self.dim * 8 / MEGABYTE
+        beside_mb = PROCESS_MB + vectors_mb
+        found = min(self.memory_mb / PIECE_SHARE, (self.memory_mb - beside_mb) / COPIES)
+        if found < LEAST_MB:
+            needed = math.ceil(beside_mb + COPIES * LEAST_MB)
+            raise ConfigError(
+                f"worker_memory_mb={self.memory_mb:g}: a worker needs {needed} at least, of which "
+                f"its process takes {PROCESS_MB:.0f}, and {self.n_vectors} vectors of length "
+                f"{self.dim} take {vectors_mb:.0f}"
+            )
+        return found
 
-    def pieces(self, spec: ShardSpec) -> list[Any]:
+    def pieces(self, spec: Any) -> list[Any]:
         """The shard's pieces, as specs; none where it is to be in memory whole."""
         store = self.store()
-        if self.memory_mb is None or store is None or not hasattr(spec, "pieces"):
+        if self.memory_mb is None or store is None:
             return []
         n_bytes = self.piece_mb * MEGABYTE
         if not isinstance(spec, TextSpec):

@@ -145,19 +145,22 @@ def strip_function(label: str) -> str:
     return re.split(r"[-=]", label, maxsplit=1)[0]
 
 
-def parse_trees(text: str, source: str = "text", first_line: int = 1) -> Iterator[Tree]:
+def parse_trees(
+    text: str, source: str = "text", first_line: Callable[[], int] = lambda: 1
+) -> Iterator[Tree]:
     """The trees of a bracketed text, in order.
 
     An outer bracket without a label, as Penn's files have it, is taken off if it holds one tree,
     and is labelled TOP otherwise. Between trees, blank lines and lines that begin with #, %, ;; or
     *x* are passed over; all else there is refused with source, line and column, and so are
-    unbalanced brackets, brackets without content, and words beside brackets.
+    unbalanced brackets, brackets without content, and words beside brackets. `first_line` is asked
+    for the number of the text's first line only then.
     """
 
     def error(place: int, message: str) -> DataError:
         line = text.count("\n", 0, place)
         column = place - text.rfind("\n", 0, place)
-        return DataError(f"{source}, line {first_line + line}, column {column}: {message}")
+        return DataError(f"{source}, line {first_line() + line}, column {column}: {message}")
 
     open_nodes: list[_OpenNode] = []
     place = 0

@@ -54,7 +54,7 @@ class TrainConfig:
         the oracle about in most rounds that ask it.
     plane_memory_mb : float > 0, default 4096
         Multi-plane: limit of the memory for planes, of all workers together; with
-        worker_memory_mb those of one piece of each block count, which may take an eighth of it.
+        worker_memory_mb those of one piece of each block count, which may take as much as a piece.
     asynchronous : bool, default False
         Multi-plane in one process ("threads" or "serial"): blocks see each other's changes of w at
         once, so that two threads need little more work than one. With threads the result depends
@@ -82,11 +82,11 @@ class TrainConfig:
         is read again. It is refused unless it is the user's own, and nobody else can write there.
         Trees and other Python objects are not kept, which a warning says.
     worker_memory_mb : float > 0, optional
-        Limit of a worker's memory: its examples, which must be in files, are worked through in
-        pieces of an eighth of it (at least 32 MB), read in every round from cache_dir, or from a
-        folder among the temporary files. Multi-plane keeps the planes of a piece there, too, while
-        it is at another. One-slack has no cache then. Beside the pieces a worker has some vectors
-        of the length of w.
+        Limit of a worker's memory, of which its process takes 80 and its vectors of the length of w
+        take 5·8·dim bytes, in multi-plane 8·8·dim; 40 more is the least that is accepted. Examples,
+        which must be in files, are worked through in pieces of at most an eighth of it, read in
+        every round from cache_dir, or from a folder among the temporary files. Multi-plane keeps
+        the planes of a piece there, too, while it is at another. One-slack has no cache then.
     random_state : int, optional
         For solvers that draw: multi-plane draws the order in which it visits examples.
     patience : int ≥ 1, default 10

@@ -77,6 +77,10 @@ def path(
     """
     settings = _settings(config)
     chosen_by = _checked(validation, cv)
+    if cv is not None and settings.worker_memory_mb is not None:
+        raise ConfigError(
+            f"cv={cv} and worker_memory_mb: folds are read into memory; give validation instead"
+        )
     values = None if Cs is None else checked_values(Cs)
     runs = Runs(task, settings, list(callbacks))
     given = Given(data, outputs, weight, data_options or {})

@@ -29,6 +29,16 @@ N_BLOCKS = 8
 """Of the dual ascent, whatever the machine has: more of them share the work between more workers,
 and take more of it (benchmarks/solvers.py)."""
 
+WORKER_VECTORS = {OneSlack: 5, MultiPlane: 8}
+"""Of length dim, that a worker of two shards has of its own at its peak, if none of them is sparse:
+sums that wait for others, the one that is made or the w that is climbed on, and what is on its way.
+One number for all, as pieces, and so bits, must not depend on how many workers there are."""
+
+
+def worker_vectors(config: TrainConfig, task: Task) -> int:
+    """The vectors of length dim that a worker is given room for."""
+    return WORKER_VECTORS[solver_class(config.solver, task.suited_solver)]
+
 
 def holds_planes(config: TrainConfig, task: Task) -> bool:
     """Whether the solver has the workers keep planes with their α, beside no other cache."""

@@ -32,7 +32,7 @@ from distsvm.training.metrics import RayMetrics, run_name
 from distsvm.training.result import TrainResult
 from distsvm.training.run_folder import RunFolder, described_paths
 from distsvm.training.saving import Saving, problem_of
-from distsvm.training.solving import cache_size, cut_into_shards, make_solver
+from distsvm.training.solving import cache_size, cut_into_shards, make_solver, worker_vectors
 from distsvm.training.validation import Watch
 from distsvm.workers.shard_worker import ShardWorker
 
@@ -115,7 +115,8 @@ class Trainer:
         if self.folder is not None:
             self.manifest.check_files(self.folder.path)
         cache_dir = None if config.cache_dir is None else whole_path(config.cache_dir)
-        keeping = Keeping(cache_dir, config.worker_memory_mb)
+        keeping = Keeping(cache_dir, config.worker_memory_mb, worker_vectors(config, self.task))
+        keeping.check([*specs, *checks])
         tell_uncached(keeping, [*specs, *checks])
         self.shards = range(len(specs))
         self.check_shards = range(len(specs), len(specs) + len(checks))

@@ -40,7 +40,7 @@ class ShardWorker:
     def __init__(self, spec: ShardSpec, keeping: Keeping | None = None) -> None:
         self._keeping = keeping = keeping or Keeping()
         self._store = keeping.store()
-        self._specs = keeping.pieces(spec)
+        self._spec, self._specs = spec, keeping.pieces(spec)
         if self._specs:
             self._source = described(files_of(spec))
         else:
@@ -74,6 +74,8 @@ class ShardWorker:
         self._digest: str | None = None
         if self._specs:
             assert self._store is not None
+            self._keeping = replace(self._keeping, dim=task.dim)
+            self._specs = self._keeping.pieces(self._spec)  # smaller ones beside long vectors
             frame, pieces = pack_pieces(task, rescaling, self._specs, self._store)
             pieced = PiecedOracle(frame, pieces, first or 0)
             self.oracle: Oracle = pieced

@@ -1,6 +1,8 @@
 """Shards in pieces on disk: the same bits as in memory, packed once, and never trusted blindly."""
 
 import logging
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 from toy_tasks import ToyChain
 
 import distsvm
-from distsvm.data import open_data
+from distsvm.data import keeping, open_data
 from distsvm.data.keeping import Keeping, load
 from distsvm.data.packed import PackedStore, key_of
 from distsvm.data.readers import pieces as reader_pieces
@@ -21,15 +23,18 @@ from distsvm.tasks.classes import MulticlassTask
 from distsvm.tasks.parse import ParseTask
 from distsvm.tasks.python import PythonOracle
 from distsvm.tasks.sequence import SequenceTask
+from distsvm.training import trainer
 from distsvm.workers.shard_worker import ShardWorker
 
-KILOBYTE = 1 / 1024
+MEMORY_MB = 1.0
 
 
 @pytest.fixture
 def small(monkeypatch):
-    """Pieces of kilobytes, where they would be of megabytes."""
-    monkeypatch.setattr(reader_pieces, "LEAST_BYTES", 1 << 17)
+    """Pieces of kilobytes, where they would be of megabytes, beside a process of no size."""
+    monkeypatch.setattr(keeping, "PROCESS_MB", 0.0)
+    monkeypatch.setattr(keeping, "LEAST_MB", 0.0)
+    monkeypatch.setattr(trainer, "worker_vectors", lambda *_: 0)
     monkeypatch.setattr(reader_pieces, "MARK", 64)
     monkeypatch.setattr(PythonOracle, "piece", 64)
     monkeypatch.setattr(class_oracle, "PIECE_BYTES", 1 << 10)
@@ -90,26 +95,28 @@ def test_a_shard_in_pieces_gives_the_same_bits_as_in_memory(small, tmp_path, cap
     path = write(tmp_path)
     run = {"solver": "one-slack", "cache_size": 0, "n_shards": n_shards, "max_rounds": 3}
     whole = distsvm.train(task, path, executor="serial", run_dir=tmp_path / "whole", **run)
-    run |= {"worker_memory_mb": KILOBYTE, "cache_dir": tmp_path / "packed"}
+    run |= {"worker_memory_mb": MEMORY_MB, "cache_dir": tmp_path / "packed"}
     parts = distsvm.train(
         task, path, executor="threads", n_workers=2, run_dir=tmp_path / "parts", **run
     )
     specs = open_data(path, tables=task.tables).specs(n_shards)
     assert not [r for r in caplog.records if "do not end where sums do" in r.message]
-    assert min(len(Keeping(str(tmp_path / "packed"), KILOBYTE).pieces(spec)) for spec in specs) > 1
+    assert min(len(Keeping(str(tmp_path / "packed"), MEMORY_MB).pieces(spec)) for spec in specs) > 1
     assert parts.C == whole.C
     np.testing.assert_array_equal(parts.model.w, whole.model.w)
     for a, b in zip(parts.history, whole.history, strict=True):
         assert (a.primal, a.dual) == (b.primal, b.dual)
     more = distsvm.resume(
-        tmp_path / "whole", max_rounds=4, worker_memory_mb=KILOBYTE, cache_dir=tmp_path / "packed",
+        tmp_path / "whole", max_rounds=4, worker_memory_mb=MEMORY_MB, cache_dir=tmp_path / "packed",
         task=type(task),
     )  # fmt: skip
     again = distsvm.resume(tmp_path / "parts", max_rounds=4, worker_memory_mb=None, task=type(task))
     np.testing.assert_array_equal(more.model.w, again.model.w)
 
 
-@pytest.mark.parametrize(("first", "second"), [(KILOBYTE, None), (None, KILOBYTE), (KILOBYTE, 8.0)])
+@pytest.mark.parametrize(
+    ("first", "second"), [(MEMORY_MB, None), (None, MEMORY_MB), (MEMORY_MB, 8.0)]
+)
 def test_a_run_resumed_in_other_pieces_goes_on_without_its_planes(
     small, tmp_path, caplog, first, second
 ):
@@ -208,7 +215,7 @@ def test_an_entry_that_was_cut_short_is_never_seen(tmp_path, monkeypatch):
 
 def test_pieces_are_whole_multiples_of_what_is_summed_at_a_time(small, tmp_path):
     path = classes(tmp_path, ".svm")
-    worker = ShardWorker(open_data(path).specs(1)[0], Keeping(str(tmp_path / "packed"), KILOBYTE))
+    worker = ShardWorker(open_data(path).specs(1)[0], Keeping(str(tmp_path / "packed"), MEMORY_MB))
     task = MulticlassTask().prepare(worker.scan(MulticlassTask()))
     worker.attach(task)
     sizes = np.diff(worker.oracle._starts)
@@ -220,7 +227,7 @@ def test_pieces_are_whole_multiples_of_what_is_summed_at_a_time(small, tmp_path)
 def test_features_are_weighed_by_their_shares_of_the_whole_block(small, tmp_path):
     (spec,), task = open_data(sentences(tmp_path)).specs(1), SequenceTask()
     whole, parts = (
-        ShardWorker(spec, Keeping(str(tmp_path / "packed"), mb)) for mb in (None, KILOBYTE)
+        ShardWorker(spec, Keeping(str(tmp_path / "packed"), mb)) for mb in (None, MEMORY_MB)
     )
     task = task.prepare(whole.scan(task))
     for worker in (whole, parts):
@@ -228,6 +235,44 @@ def test_features_are_weighed_by_their_shares_of_the_whole_block(small, tmp_path
     assert parts.oracle.sizes.size > 1
     shares = parts.oracle.feature_shares()
     np.testing.assert_allclose(shares, whole.oracle.feature_shares(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("as_validation", [False, True])
+def test_limited_memory_is_refused_for_data_in_memory(tmp_path, as_validation):
+    X, y = make_sparse_multiclass(50, 10, 3, n_nonzero=2)
+    path = classes(tmp_path, ".svm")
+    data, more = ((path,), {"validation": (X, y)}) if as_validation else ((X, y), {})
+    with pytest.raises(ConfigError, match=r"worker_memory_mb=500 is for .* files.*writers"):
+        distsvm.train(MulticlassTask(), *data, worker_memory_mb=500, executor="serial", **more)
+
+
+def test_limited_memory_is_refused_for_folds(tmp_path):
+    with pytest.raises(ConfigError, match=r"cv=2 and worker_memory_mb: .*validation"):
+        distsvm.path(
+            MulticlassTask(), classes(tmp_path, ".svm"), Cs=[1.0], cv=2, worker_memory_mb=500
+        )
+
+
+def test_a_limit_that_leaves_no_room_beside_the_vectors_is_refused_with_what_is_needed(tmp_path):
+    path = tmp_path / "wide.svm"
+    path.write_text("".join(f"{i % 2} {i + 1}:1 10000000:1\n" for i in range(20)))
+    run = {"executor": "serial", "n_shards": 2, "solver": "one-slack", "max_rounds": 1}
+    run |= {"cache_dir": tmp_path / "packed", "C": 1.0}
+    vectors_mb = 5 * 2 * 10_000_001 * 8 / 2**20
+    needed = math.ceil(80 + vectors_mb + 40)
+    with pytest.raises(ConfigError, match=f"a worker needs {needed} at least.* 5 vectors of"):
+        distsvm.train(MulticlassTask(), str(path), worker_memory_mb=needed - 1, **run)
+    with pytest.raises(ConfigError, match="worker_memory_mb=119: a worker needs 120 at least"):
+        distsvm.train(MulticlassTask(), str(path), worker_memory_mb=119, **run)
+
+
+def test_pieces_are_smaller_beside_long_vectors(tmp_path):
+    limit = Keeping(str(tmp_path), 1000.0, n_vectors=5)
+    assert limit.piece_mb == 125.0
+    assert replace(limit, dim=1_000_000).piece_mb == 125.0
+    long = replace(limit, dim=20 * 2**17)  # 20 MB a vector, 100 MB in all
+    assert replace(long, memory_mb=400.0).piece_mb == (400 - 80 - 100) / 5
+    assert replace(long, memory_mb=400.0, dim=0).piece_mb == 50.0
 
 
 def test_packed_data_stays_on_local_disks():

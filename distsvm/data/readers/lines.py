@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 
-from distsvm.data.files import file_bytes, opened, packing
+from distsvm.data.files import file_bytes, file_facts, opened, packing
 from distsvm.data.partition import MAX_SHARDS, partition
 from distsvm.errors import ConfigError, DataError
 
@@ -22,6 +24,8 @@ UNITS_PER_SHARD = 8  # places in a shard's length where a cut may fall
 MAX_LINE = 1 << 27  # bytes; what has no newline for so long is no text of examples
 PACKED_RATIO = 4  # text usually packs to about a quarter
 CUT_READ_AHEAD = 1 << 16  # little is read around a cut
+
+_here = threading.local()
 
 
 @dataclass(frozen=True)
@@ -90,8 +94,7 @@ def text_bytes(paths: Sequence[str]) -> int:
 
 def blocks(part: Part) -> Iterator[tuple[int, bytes]]:
     """The part's lines in texts that end with a newline, each with its offset in the file."""
-    with opened(part.path) as file:
-        file.seek(part.start)
+    with _opened_part(part) as file:
         offset, tail = part.start, b""
         while True:
             # Reading at least as much as is left over keeps the work linear in a line's length.
@@ -112,6 +115,36 @@ def blocks(part: Part) -> Iterator[tuple[int, bytes]]:
             raise DataError(f"{part.path}: the file became shorter after it was cut into shards")
         if tail:
             yield offset, tail + b"\n"
+
+
+@contextmanager
+def _opened_part(part: Part) -> Iterator[BinaryIO]:
+    """The part's file, at its beginning.
+
+    A packed file can only be read on from where it is. So it stays open behind a part that has an
+    end: a thread that reads one part after another, unpacks it once.
+    """
+    facts = (part.path, file_facts(part.path)) if packing(part.path) else None
+    kept, _here.kept = getattr(_here, "kept", None), None
+    if kept is None or kept.facts != facts or kept.file.tell() != part.start:
+        if kept is not None:
+            kept.stack.close()
+        stack = ExitStack()
+        kept = _Kept(facts, stack, stack.enter_context(opened(part.path)))
+    with kept.stack as stack:
+        kept.file.seek(part.start)
+        yield kept.file
+        if facts is not None and part.stop is not None:
+            _here.kept = replace(kept, stack=stack.pop_all())
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """A packed file that was read up to some place: which one, and what closes it."""
+
+    facts: Any
+    stack: ExitStack
+    file: BinaryIO
 
 
 def _units(paths: Sequence[str], spacing: int, starts: Starts, what: str) -> list[Part]:

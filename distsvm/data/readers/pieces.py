@@ -6,16 +6,17 @@ whole multiples of that, so that a shard in pieces gives the same bits as one in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from itertools import groupby
+from operator import itemgetter
+from typing import TypeVar
 
 from distsvm.data.files import opened, packing
 from distsvm.data.readers.lines import Part, Starts, example_starts
 
 MARK = 256  # examples between places where a piece may begin
 WHOLE_ROWS = 1 << 13  # pieces have a multiple of so many examples, or a power of two below
-LEAST_BYTES = 32 << 20  # of a piece in memory, by a guess that may be eight times too high
 ROW_BYTES = 128  # of an example beside its features: what two planes of the dual ascent take
 
 Spec = TypeVar("Spec", bound="TextSpec")
@@ -38,7 +39,7 @@ class TextSpec:
     def pieces(self: Spec, n_bytes: float) -> list[Spec]:
         """The same examples in order, in specs of about so many bytes of memory each.
 
-        The text is read once to count examples. Packed files cannot be cut.
+        The text is read once to count examples. A piece ends where a packed file does.
         """
         runs = cut_rows(self.parts, n_bytes, self.growth, self.starts())
         return [self.with_parts(run) for run in runs]
@@ -48,58 +49,44 @@ class TextSpec:
         return replace(self, parts=tuple(parts))  # type: ignore[type-var]
 
 
-def bytes_of_piece(n_bytes: float) -> float:
-    """The memory of a piece where so much is wanted: smaller ones would only cost time."""
-    return max(n_bytes, LEAST_BYTES)
-
-
 def rows_of_piece(n_bytes: float, row_bytes: float) -> int:
     """How many examples of this size a piece has: a multiple of WHOLE_ROWS, or a power of two."""
-    rows = max(MARK, int(bytes_of_piece(n_bytes) / (ROW_BYTES + row_bytes)))
+    rows = max(MARK, int(n_bytes / (ROW_BYTES + row_bytes)))
     return rows - rows % WHOLE_ROWS if rows >= WHOLE_ROWS else 1 << (rows.bit_length() - 1)
 
 
 def cut_rows(
     parts: Sequence[Part], n_bytes: float, growth: float, starts: Starts
 ) -> list[tuple[Part, ...]]:
-    """Runs of about n_bytes / growth of text, all but the last of rows_of_piece examples."""
-    runs: list[tuple[Part, ...]] = []
-    plain: list[Part] = []
-    for part in (*parts, None):
-        if part is not None and not packing(part.path):
-            plain.append(part)
-            continue
-        runs += _cut(plain, n_bytes, growth, starts) if plain else []
-        runs += [(part,)] if part is not None else []
-        plain = []
-    return runs
+    """Runs of about n_bytes / growth of text, all but the last of rows_of_piece examples.
+
+    A packed file is cut by itself: nobody knows how long its text is before it is read.
+    """
+    names = [part.path if packing(part.path) else "" for part in parts]
+    together = groupby(zip(names, parts, strict=True), key=itemgetter(0))
+    groups = [[part for _, part in group] for _, group in together]
+    return [run for group in groups for run in _cut(group, n_bytes, growth, starts)]
 
 
 def _cut(
     parts: Sequence[Part], n_bytes: float, growth: float, starts: Starts
 ) -> list[tuple[Part, ...]]:
-    marks, n_rows = [], 0
+    marks, n_rows, total = [], 0, 0
     for number, part in enumerate(parts):
-        for place in _places(part, starts):
-            if n_rows % MARK == 0:
-                marks.append((number, place))
-            n_rows += 1
-    total = sum(part.n_bytes for part in parts)
+        with opened(part.path) as file:
+            file.seek(part.start)
+            for i, place in enumerate(starts(file, 1, part.start)):
+                if part.stop is not None and place >= part.stop:
+                    break
+                if n_rows % MARK == 0:
+                    # The first example has all that comes before it.
+                    marks.append((number, place if i else part.start))
+                n_rows += 1
+            total += (file.tell() if part.stop is None else part.stop) - part.start
     rows = rows_of_piece(n_bytes, growth * total / max(1, n_rows))
     chosen = marks[:: rows // MARK] or [(0, parts[0].start)]
     ends = [*chosen[1:], (len(parts), 0)]
     return [_between(parts, begin, end) for begin, end in zip(chosen, ends, strict=True)]
-
-
-def _places(part: Part, starts: Starts) -> Iterator[int]:
-    """Where the part's examples begin; the first is the part's own beginning."""
-    with opened(part.path) as file:
-        file.seek(part.start)
-        place: Any
-        for i, place in enumerate(starts(file, 1, part.start)):
-            if part.stop is not None and place >= part.stop:
-                return
-            yield part.start if i == 0 else place
 
 
 def _between(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, BinaryIO, ClassVar
 
@@ -125,7 +126,7 @@ class TreebankSpec(TextSpec):
         outputs: list[Any] = []
         for part in self.parts:
             # One part at a time, as text; trees are much larger than their text anyway.
-            first_line = line_number(part.path, part.start) if part.start else 1
+            first_line = partial(line_number, part.path, part.start)
             raw = b"".join(text for _, text in blocks(part))
             text = _decoded(raw, part.path)
             for number, parsed in enumerate(parse_trees(text, part.path, first_line)):
