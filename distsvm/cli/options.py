@@ -113,9 +113,9 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                "a folder on each worker's own disk for examples as packed arrays: the next start "
                "maps them instead of reading the files, unless these have changed. Default: none"),
         Option("--worker-memory", "worker_memory_mb", number, "MB",
-               "limit of a worker's memory: examples are worked through in pieces of up to an eighth of "
-               "it, read in every round from --cache-dir or the temporary files; there multi-plane "
-               "also puts their planes, and one-slack has no cache. Default: none"),
+               "limit of a worker's memory: examples are worked through in pieces of an eighth of "
+               "it or less, read in every round from --cache-dir or the temporary files; there "
+               "multi-plane also puts their planes, and one-slack has no cache. Default: none"),
     ),
     "folder of the run": (
         Option("--run-dir", "run_dir", text, "DIR",
