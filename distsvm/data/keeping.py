@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from distsvm.data.packed import PackedStore, files_of, given_folder, key_of, own_folder
@@ -40,6 +40,8 @@ class Keeping:
         in every round. What a solver keeps of them is in the same folder.
     n_vectors : int
         Of the length of w, that a worker has at once beside the examples.
+    reading_mb : float
+        What reading the examples takes beside them.
     dim : int
         The length of w, once it is known.
     """
@@ -47,16 +49,18 @@ class Keeping:
     cache_dir: str | None = None
     memory_mb: float | None = None
     n_vectors: int = 0
+    reading_mb: float = 0.0
     dim: int = 0
 
-    def check(self, specs: Sequence[ShardSpec]) -> None:
-        """Refuse examples that cannot be had in pieces, where that is asked for."""
+    def checked(self, specs: Sequence[ShardSpec]) -> Keeping:
+        """This for the examples of these specs; refused where they cannot be had in pieces."""
         if self.memory_mb is not None and not all(hasattr(spec, "pieces") for spec in specs):
             raise ConfigError(
                 f"worker_memory_mb={self.memory_mb:g} is for examples in files, and these are in "
                 "memory or in a Ray Dataset: write them to files (distsvm.data.writers, or "
                 "Dataset.write_parquet), or give no worker_memory_mb"
             )
+        return replace(self, reading_mb=max(getattr(spec, "reading_mb", 0.0) for spec in specs))
 
     def store(self) -> PackedStore | None:
         if self.cache_dir is not None:
@@ -68,14 +72,15 @@ class Keeping:
         """What the examples of a piece may take, and their planes as much again."""
         assert self.memory_mb is not None
         vectors_mb = self.n_vectors * self.dim * 8 / MEGABYTE
-        beside_mb = PROCESS_MB + vectors_mb
+        process_mb = PROCESS_MB + self.reading_mb
+        beside_mb = process_mb + vectors_mb
         found = min(self.memory_mb / PIECE_SHARE, (self.memory_mb - beside_mb) / COPIES)
         if found < LEAST_MB:
             needed = math.ceil(beside_mb + COPIES * LEAST_MB)
             raise ConfigError(
                 f"worker_memory_mb={self.memory_mb:g}: a worker needs {needed} at least, of which "
-                f"its process takes {PROCESS_MB:.0f}, and {self.n_vectors} vectors of length "
-                f"{self.dim} take {vectors_mb:.0f}"
+                f"its process takes {process_mb:.0f} with what reads the files, and "
+                f"{self.n_vectors} vectors of length {self.dim} take {vectors_mb:.0f}"
             )
         return found
 

@@ -115,8 +115,8 @@ class Trainer:
         if self.folder is not None:
             self.manifest.check_files(self.folder.path)
         cache_dir = None if config.cache_dir is None else whole_path(config.cache_dir)
-        keeping = Keeping(cache_dir, config.worker_memory_mb, worker_vectors(config, self.task))
-        keeping.check([*specs, *checks])
+        n_vectors = worker_vectors(config, self.task)
+        keeping = Keeping(cache_dir, config.worker_memory_mb, n_vectors).checked([*specs, *checks])
         tell_uncached(keeping, [*specs, *checks])
         self.shards = range(len(specs))
         self.check_shards = range(len(specs), len(specs) + len(checks))

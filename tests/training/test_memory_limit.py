@@ -9,9 +9,9 @@ import psutil
 import pytest
 
 from distsvm import MulticlassTask, train
+from distsvm.data.synthetic import make_multiclass
 
 MEGABYTE = 2**20
-LIMIT_MB = 128
 
 
 class Peak(threading.Thread):
@@ -52,13 +52,32 @@ def packed_text(path, n_blocks):
     return str(path)
 
 
+def parquet(path, n_blocks):
+    """Twice 240 kB in arrays a block, in row groups of 5 MB."""
+    X, y = make_multiclass(1000 * n_blocks, 60, 3, dtype=np.float32)
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    columns = {f"f{j}": X[:, j] for j in range(60)}
+    table = arrow.table({**columns, "label": y})
+    from pyarrow.parquet import write_table
+
+    write_table(table, path, row_group_size=20_000)
+    return str(path)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("solver", ["one-slack", "multi-plane"])
-def test_a_worker_stays_within_its_limit(tmp_path, solver):
-    little, much = (packed_text(tmp_path / f"{n}.svm.gz", n) for n in (10, 800))
+@pytest.mark.parametrize(
+    ("solver", "written", "ending", "limit_mb"),
+    [
+        ("one-slack", packed_text, "svm.gz", 128),
+        ("multi-plane", packed_text, "svm.gz", 128),
+        ("one-slack", parquet, "parquet", 190),
+    ],
+)
+def test_a_worker_stays_within_its_limit(tmp_path, solver, written, ending, limit_mb):
+    little, much = (written(tmp_path / f"{n}.{ending}", n) for n in (10, 800))
     run = {"n_workers": 1, "solver": solver, "C": 1.0, "n_shards": 1, "max_rounds": 2}
-    run |= {"worker_memory_mb": LIMIT_MB, "cache_dir": tmp_path / "packed"}
+    run |= {"worker_memory_mb": limit_mb, "cache_dir": tmp_path / "packed"}
     train(MulticlassTask(), little, **run, executor="serial")  # a compiler needs memory, too
     with Peak() as peak:
         train(MulticlassTask(), much, **run, executor="processes")
-    assert 0 < peak.mb < LIMIT_MB
+    assert 0 < peak.mb < limit_mb

@@ -13,6 +13,7 @@ import distsvm
 from distsvm.data import keeping, open_data
 from distsvm.data.keeping import Keeping, load
 from distsvm.data.packed import PackedStore, key_of
+from distsvm.data.readers import parquet
 from distsvm.data.readers import pieces as reader_pieces
 from distsvm.data.synthetic import make_sparse_multiclass, make_tagged_sentences
 from distsvm.data.synthetic_trees import make_treebank, write_treebank
@@ -33,6 +34,7 @@ MEMORY_MB = 1.0
 def small(monkeypatch):
     """Pieces of kilobytes, where they would be of megabytes, beside a process of no size."""
     monkeypatch.setattr(keeping, "PROCESS_MB", 0.0)
+    monkeypatch.setattr(parquet.ParquetSpec, "reading_mb", 0.0)
     monkeypatch.setattr(keeping, "LEAST_MB", 0.0)
     monkeypatch.setattr(trainer, "worker_vectors", lambda *_: 0)
     monkeypatch.setattr(reader_pieces, "MARK", 64)

@@ -31,6 +31,9 @@ BATCH_VALUES = 1 << 19  # read at a time, so that memory stays near the size of 
 UNKNOWN_WIDTH = 64
 COPIES = 2.0  # of a piece: what is read, and what it becomes
 COPIES_OF_VALUES = 10.0  # Python objects are large
+MEGABYTE = 2**20
+ARROW_MB = 35.0  # of pyarrow itself; as measured, and so are the copies of a group of rows
+GROUP_COPIES = 3.0
 
 Names: TypeAlias = "tuple[str | None, str | None, str | None, tuple[str, ...] | None]"
 """Of the columns of labels, of all features, and of weights, and of the features one by one."""
@@ -110,8 +113,9 @@ class ParquetData:
                     layout = its_layout
                 layout.check_same(its_layout)
                 first = 0
-                for number, n_rows in enumerate(table.group_rows):
-                    group = Group(path, number, first, first, first + n_rows)
+                sizes = zip(table.group_rows, table.group_bytes, strict=True)
+                for number, (n_rows, n_bytes) in enumerate(sizes):
+                    group = Group(path, number, first, first, first + n_rows, n_bytes)
                     if n_rows and layout.form == LISTS and layout.width is None:
                         layout = replace(layout, width=group.width(table, layout.features[0]))
                     groups += [group] if n_rows else []
@@ -173,13 +177,17 @@ class ParquetValues(ValueColumns, ParquetData):
 
 @dataclass(frozen=True)
 class Group:
-    """The rows start … stop − 1 of a file, all of them in one group, which begins at row first."""
+    """The rows start … stop − 1 of a file, all of them in one group, which begins at row first.
+
+    `n_bytes` are those of the whole group, which is what has to be read for any of its rows.
+    """
 
     path: str
     number: int
     first: int
     start: int
     stop: int
+    n_bytes: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -215,6 +223,12 @@ class ParquetSpec:
 
     groups: tuple[Group, ...]
     layout: Layout
+
+    @property
+    def reading_mb(self) -> float:
+        """What reading takes beside what is read: pyarrow, and a group as it is unpacked."""
+        largest = max(group.n_bytes for group in self.groups)
+        return ARROW_MB + GROUP_COPIES * largest / MEGABYTE
 
     def load(self) -> Shard:
         return self.read(self._batches)
@@ -298,7 +312,7 @@ class ParquetSpec:
             row_bytes = float(layout.width * np.dtype(layout.dtype).itemsize)
         else:
             with opened_table(self.groups[0].path) as table:
-                row_bytes = table.n_bytes / sum(table.group_rows)
+                row_bytes = sum(table.group_bytes) / sum(table.group_rows)
         copies = COPIES if self.in_arrays else COPIES_OF_VALUES
         size = rows_of_piece(n_bytes, copies * row_bytes)
         return [

@@ -16,8 +16,8 @@ class Table(Protocol):
 
     schema: Any
     group_rows: list[int]
-    n_bytes: int
-    """Of all rows, before they were packed."""
+    group_bytes: list[int]
+    """Of a group's rows, before they were packed."""
 
     def batches(self, group: int, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         """The group's rows in order, as record batches of no more than about n_rows."""
@@ -66,15 +66,20 @@ def _source(path: str) -> Iterator[Any]:
             yield file
 
 
+_BUFFER_BYTES = 1 << 16
+
+
 class _ParquetTable:
     def __init__(self, source: Any) -> None:
         from pyarrow.parquet import ParquetFile
 
-        self._file = ParquetFile(source)
+        # Columns are read a buffer at a time, not whole groups of rows in advance.
+        self._file = ParquetFile(source, buffer_size=_BUFFER_BYTES, pre_buffer=False)
         self.schema = self._file.schema_arrow
         facts = self._file.metadata
-        self.n_bytes = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
-        self.group_rows = [facts.row_group(i).num_rows for i in range(facts.num_row_groups)]
+        groups = [facts.row_group(i) for i in range(facts.num_row_groups)]
+        self.group_bytes = [group.total_byte_size for group in groups]
+        self.group_rows = [group.num_rows for group in groups]
 
     def batches(self, group: int, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         # One thread: the shard is the unit of parallel work.
@@ -87,10 +92,12 @@ class _ArrowTable:
     def __init__(self, source: Any) -> None:
         from pyarrow import ipc
 
-        self._source, self.n_bytes = source, source.size()
+        self._source = source
         self.schema = ipc.open_file(source).schema
         reader = self._reader([0] if len(self.schema) else [])
         self.group_rows = [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]
+        row_bytes = source.size() / max(1, sum(self.group_rows))  # a guess, where they are packed
+        self.group_bytes = [int(n_rows * row_bytes) for n_rows in self.group_rows]
 
     def batches(self, group: int, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         fields = [self.schema.get_field_index(name) for name in columns]
