@@ -30,7 +30,7 @@ N_BLOCKS = 8
 and take more of it (benchmarks/solvers.py)."""
 
 WORKER_VECTORS = {OneSlack: 5, MultiPlane: 8}
-"""Of length dim, that a worker of two shards has of its own at its peak, if none of them is sparse:
+"""Of length dim, that a worker of two shards may have of its own if none is sparse, as counted:
 sums that wait for others, the one that is made or the w that is climbed on, and what is on its way.
 One number for all, as pieces, and so bits, must not depend on how many workers there are."""
 
