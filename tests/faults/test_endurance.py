@@ -18,9 +18,8 @@ def run(name: str, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("solver", ["one-slack", "multi-plane"])
-def test_a_short_soak_is_flat(solver):
-    done = run("soak.py", "--solver", solver, "--examples", "500", "--minutes", "0")
+def test_a_short_soak_is_flat():
+    done = run("soak.py", "--examples", "300", "--minutes", "0")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "n_blocks, last tenth against the second: 1.000" in done.stdout
 

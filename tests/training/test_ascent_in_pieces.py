@@ -14,7 +14,8 @@ from distsvm import Callback, path, resume, train
 from distsvm.data import open_data
 from distsvm.data.keeping import Keeping
 
-RUN = {"rel_gap": 0.02, "n_shards": 2, "solver": "multi-plane", "executor": "serial"}
+# Easy problems: a round in pieces reads all of them.
+RUN = {"C": 2.0, "rel_gap": 0.1, "n_shards": 2, "solver": "multi-plane", "executor": "serial"}
 
 
 @pytest.fixture
@@ -110,7 +111,7 @@ def test_a_killed_worker_loses_no_dual_value_and_leaves_nothing_on_disk(tmp_path
 @pytest.mark.parametrize("case", CASES)
 def test_a_path_of_C_goes_on_from_what_was_put_aside(tmp_path, limited, case):
     task, data = write(tmp_path, case)
-    run = {k: v for k, v in RUN.items() if k != "rel_gap"} | {"eps": 0.05}
+    run = {k: v for k, v in RUN.items() if k not in ("C", "rel_gap")} | {"eps": 0.2}
     found = path(task, data, Cs=[2.0, 20.0], **run, **limited)
     for point in found.points:
         agree_with = train(task, data, C=point.C, **run)
