@@ -18,7 +18,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 
 # Kernels compile, and machines are shared: how long an example takes proves nothing.
-settings.register_profile("distsvm", deadline=None, max_examples=50)
+settings.register_profile("distsvm", deadline=None, max_examples=35)
 settings.load_profile("distsvm")
 
 
