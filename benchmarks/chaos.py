@@ -86,7 +86,7 @@ def main() -> None:
     parser.add_argument("--solver", default="one-slack", choices=("one-slack", "multi-plane"))
     parser.add_argument("--pause", type=float, default=4.0, metavar="S", help="between two kills")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--examples", type=int, default=1_000_000, help="time grows with them")
+    parser.add_argument("--examples", type=int, default=3_000_000, help="time grows with them")
     parser.add_argument("--quick", action="store_true", help="20,000 examples, a kill every 3 s")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
