@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from distsvm.model import Model, load_model
     from distsvm.tasks.base import Bounded, Task
     from distsvm.tasks.classes import BinaryTask, MulticlassTask
+    from distsvm.tasks.parse import ParseTask
+    from distsvm.tasks.sequence import SequenceTask
     from distsvm.training.callbacks import Callback
     from distsvm.training.path import path
     from distsvm.training.path_result import PathResult
@@ -37,8 +39,10 @@ _HOME = {
     "Model": "model",
     "MulticlassSVC": "estimators",
     "MulticlassTask": "tasks.classes",
+    "ParseTask": "tasks.parse",
     "PathResult": "training.path_result",
     "SequenceTagger": "estimators",
+    "SequenceTask": "tasks.sequence",
     "SparseVector": "vectors",
     "StructuralSVM": "estimators",
     "Task": "tasks.base",
@@ -60,8 +64,10 @@ __all__ = [
     "Model",
     "MulticlassSVC",
     "MulticlassTask",
+    "ParseTask",
     "PathResult",
     "SequenceTagger",
+    "SequenceTask",
     "SparseVector",
     "StructuralSVM",
     "Task",
