@@ -33,7 +33,7 @@ def phases(view: RunView) -> str:
         return ""
     parts, rows, left = [], [], 0.0
     for name, value in spent.items():
-        share, tone = value / total, escape(name.split()[0])
+        share, tone = value / total, _tone(name)
         parts.append(_part(name, tone, left, share))
         rows.append(
             f'<tr><th scope="row"><span class="swatch {tone}"></span>{escape(name)}</th>'
@@ -50,11 +50,16 @@ def phases(view: RunView) -> str:
     return figure("phases", "Time by phase", words, body)
 
 
+def _tone(name: str) -> str:
+    """The class of a phase; phases that the style does not know look like `other`."""
+    return name.split()[0] if name in PHASE_WORDS else "other"
+
+
 def _part(name: str, tone: str, left: float, share: float) -> str:
     rect = f'<rect class="{tone}" x="{left:.3%}" width="{share:.3%}" height="100%"/>'
     if share < NARROWEST:
         return rect
-    label = name if share > 2 * NARROWEST else name.split()[0]
+    label = name if share > 2 * NARROWEST else (name.split() or [name])[0]
     return (
         f'{rect}<text class="on-{tone}" x="{left + share / 2:.3%}" y="50%">{escape(label)}</text>'
     )
@@ -83,11 +88,11 @@ def _rows(shares: list[WorkerShare]) -> str:
         if w.n_restarts:
             notes.append(counted(w.n_restarts, "restart"))
         rows.append(
-            f'<tr><th scope="row">worker {w.worker}</th><td class="gauge">'
+            f'<tr><th scope="row">worker {count(w.worker)}</th><td class="gauge">'
             '<svg class="bar thin-bar" aria-hidden="true"><rect class="track" width="100%" '
             f'height="100%"/><rect class="oracle" width="{w.share:.2%}" height="100%"/></svg></td>'
             f"<td>{percent(w.share)}</td><td>{seconds_beside(w.busy_s, most)}</td>"
-            f'<td class="words">{", ".join(notes)}</td></tr>'
+            f'<td class="words">{escape(", ".join(notes))}</td></tr>'
         )
     return f'<table class="numbers workers">{"".join(rows)}</table>'
 
@@ -107,6 +112,7 @@ def _columns(shares: list[WorkerShare]) -> str:
     again = [w for w in shares if w.n_restarts]
     note = ""
     if again:
-        note = ", ".join(f"worker {w.worker} {count(w.n_restarts or 0)}×" for w in again[:20])
+        some = again[:20]
+        note = ", ".join(f"worker {count(w.worker)} {count(w.n_restarts or 0)}×" for w in some)
         note = f'<p class="note">Built again: {note}{" and others" if len(again) > 20 else ""}.</p>'
     return frame(x_axis, y_axis, drawn, "", None, alt) + note

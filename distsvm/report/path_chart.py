@@ -14,6 +14,7 @@ import numpy as np
 from distsvm.errors import ConfigError
 from distsvm.report.axes import Axis, linear_axis, log_axis
 from distsvm.report.numbers import count, number
+from distsvm.report.style import hashed
 from distsvm.training.path_result import PathPoint, PathResult
 
 WIDTH, LEFT, RIGHT, TOP = 720, 76, 24, 64
@@ -28,6 +29,8 @@ STYLE = (
     "circle.a{fill:#0a68ad}circle.b{fill:#b8480b}circle.c{fill:#08775a}circle.best{fill:#fff;"
     "stroke-width:3}.chosen{stroke:#5f6a78;stroke-width:1.5;stroke-dasharray:5 4}"
 )
+
+PAGE_STYLE = "body{margin:24px auto;max-width:960px}svg{width:100%;height:auto}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +49,12 @@ def write_path_chart(result: PathResult, output: str | Path) -> Path:
     path = checked_target(output)
     drawing = path_svg(result)
     if path.suffix.lower() == ".html":
+        policy = f"default-src 'none'; style-src {hashed(STYLE)} {hashed(PAGE_STYLE)}"
         drawing = (
-            '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>path of C · '
-            "distsvm</title><style>body{margin:24px auto;max-width:960px}svg{width:100%;"
-            f"height:auto}}</style></head><body>{drawing}</body></html>\n"
+            '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+            f"<title>path of C · distsvm</title><style>{PAGE_STYLE}</style></head>"
+            f"<body>{drawing}</body></html>\n"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f"{path.name}.part")

@@ -1,4 +1,7 @@
-"""One chart of curves: the drawing in SVG, its labels in HTML, so that they keep their size."""
+"""One chart of curves: a drawing that is stretched, and labels beside it that keep their size.
+
+Labels are placed by attributes of SVG, because the page's policy allows no style attributes.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from distsvm.report.curves import (
 )
 
 # A label at the end of a curve has two lines.
-LABEL_HEIGHT = 29
+LABEL_HEIGHT, LINE_HEIGHT = 29, 14
 MOST_DOTS = 40
 MOST_READINGS = 200
 
@@ -119,21 +122,21 @@ def frame(
 ) -> str:
     """Axes, tick labels and titles around what is drawn `inside`."""
     y_labels = "".join(
-        f'<span style="top:{100 * (1 - float(y_axis.at(tick))):.2f}%">{label}</span>'
+        f'<text x="100%" dx="-8" y="{1 - float(y_axis.at(tick)):.2%}">{escape(label)}</text>'
         for tick, label in zip(y_axis.ticks, y_axis.labels, strict=True)
     )
     x_labels = "".join(
-        f'<span style="left:{100 * float(x_axis.at(tick)):.2f}%">{label}</span>'
+        f'<text x="{float(x_axis.at(tick)):.2%}" y="12">{escape(label)}</text>'
         for tick, label in zip(x_axis.ticks, x_axis.labels, strict=True)
     )
     hover = "" if readings is None else f' data-readings="{_encoded(readings, x_axis)}"'
     return (
         f'<div class="plot"{hover}><div class="y-title">{escape(y_axis.title)}</div>'
-        f'<div class="y-labels">{y_labels}</div>'
+        f'<svg class="y-labels">{y_labels}</svg>'
         f'<div class="area"><svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" '
         f'role="img" aria-label="{escape(alt)}">{inside}{_marks(x_axis)}</svg>'
-        f'<div class="pointer" hidden></div></div><div class="ends">{ends}</div>'
-        f'<div class="x-labels">{x_labels}</div>'
+        f'<div class="pointer" hidden></div></div><svg class="ends">{ends}</svg>'
+        f'<svg class="x-labels">{x_labels}</svg>'
         f'<div class="x-title">{escape(x_axis.title)}</div></div>'
     )
 
@@ -177,8 +180,8 @@ def _end_labels(ends: Sequence[tuple[float, str, str, str]]) -> str:
     ends = sorted(ends, key=lambda end: end[0])
     tops = apart([end[0] for end in ends], LABEL_HEIGHT, HEIGHT)
     return "".join(
-        f'<span class="{tone}" style="top:{top:.0f}px"><b>{escape(name)}</b>'
-        f"<i>{escape(value)}</i></span>"
+        f'<g class="{tone}"><text class="name" x="8" y="{top - LINE_HEIGHT / 2:.0f}">{escape(name)}'
+        f'</text><text x="8" y="{top + LINE_HEIGHT / 2:.0f}">{escape(value)}</text></g>'
         for top, (_, tone, name, value) in zip(tops, ends, strict=True)
     )
 

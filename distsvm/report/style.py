@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from base64 import b64encode
+
 # Tones keep their distance for all kinds of colour vision, and their contrast as text.
 STYLE = """
 :root{color-scheme:light dark;--page:#f5f6f8;--card:#fff;--edge:#e1e5ea;--text:#1b222c;
@@ -46,8 +49,9 @@ figcaption p{color:var(--dim);font-size:13px;line-height:1.45;min-height:2.9em;m
 .plot{display:grid;grid-template:26px 200px 20px 18px/50px minmax(0,1fr) 76px;font-size:12px;
 line-height:14px;color:var(--dim)}
 .y-title{grid-area:1/1/2/4}
-.y-labels{grid-area:2/1;position:relative}
-.y-labels span{position:absolute;right:8px;transform:translateY(-50%);white-space:nowrap}
+.plot>svg{width:100%;height:100%;overflow:visible}
+.plot text{fill:currentColor;dominant-baseline:central}
+.y-labels{grid-area:2/1;text-anchor:end}
 .area{grid-area:2/2;position:relative;touch-action:pan-y}
 .area svg{display:block;width:100%;height:100%;overflow:visible;clip-path:inset(-5px)}
 .area path{fill:none;vector-effect:non-scaling-stroke;stroke-linejoin:round;stroke-linecap:round}
@@ -58,13 +62,10 @@ line-height:14px;color:var(--dim)}
 .area .band{fill:var(--a);opacity:.12}
 path.a{stroke:var(--a)}path.b{stroke:var(--b)}path.c{stroke:var(--c)}path.grey{stroke:var(--grey)}
 .pointer{position:absolute;top:0;bottom:0;width:1px;background:var(--dim);pointer-events:none}
-.ends{grid-area:2/3;position:relative}
-.ends span{position:absolute;left:8px;right:0;transform:translateY(-50%);white-space:nowrap}
-.ends b,.ends i{display:block;font-style:normal;font-weight:600}.ends i{font-weight:400}
+.ends{grid-area:2/3}.ends .name{font-weight:600}
 .ends .a{color:var(--a)}.ends .b{color:var(--b)}.ends .c{color:var(--c)}
 .ends .grey{color:var(--grey)}
-.x-labels{grid-area:3/2;position:relative;margin-top:5px}
-.x-labels span{position:absolute;transform:translateX(-50%);white-space:nowrap}
+.x-labels{grid-area:3/2;text-anchor:middle}
 .x-title{grid-area:4/1/5/4;text-align:center;white-space:nowrap;overflow:hidden;
 text-overflow:ellipsis;padding:2px 0}
 .bar{display:block;width:100%;height:36px;border-radius:5px}
@@ -121,3 +122,8 @@ document.querySelectorAll("[data-readings]").forEach(plot => {
   area.onpointerleave = () => { line.hidden = true; title.textContent = usual; };
 });
 """
+
+
+def hashed(text: str) -> str:
+    """The source of a Content-Security-Policy that allows this style or script, and no other."""
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -71,10 +71,9 @@ def _array(values: Any) -> str:
 
 def _used(view: RunView, name: str) -> str:
     """What a default came to, where the run has recorded it."""
-    if name in ("C", "eps") and view.last_result is not None:
-        if name == "C" and view.config.C_per_example is not None:
-            return ""
-        return f"used: {number(view.last_result[name], 6)}"
+    used = (view.last_result or {}).get(name) if name in ("C", "eps") else None
+    if used is not None and not (name == "C" and view.config.C_per_example is not None):
+        return f"used: {number(used, 6)}"
     if name == "n_workers" and (workers := view.workers()):
         return f"used: {count(len(workers))}"
     return ""

@@ -30,7 +30,8 @@ def _words(view: RunView) -> tuple[str, str, str]:
     result = view.result
     if result is None:
         return _unfinished(view)
-    reason, eps = str(result["stop_reason"]), number(result["eps"])
+    reason = result["stop_reason"]
+    eps = "n/a" if result["eps"] is None else number(result["eps"])
     ended = f"after {counted(result['n_rounds'], 'round')}"
     known = {
         "eps": (

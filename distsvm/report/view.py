@@ -10,16 +10,12 @@ from typing import Any
 import numpy as np
 
 from distsvm.errors import CheckpointError
+from distsvm.report.result_file import read_result
 from distsvm.solvers.base import PHASES, Round
-from distsvm.storage import Place, Where, place, read_arrays, read_json
+from distsvm.storage import MANIFEST, Place, Where, place, read_arrays, read_json
 from distsvm.training.config import TrainConfig
 from distsvm.training.run_folder import RunFolder
 
-# What a report needs of result.json.
-RESULT = (
-    "certificate", "primal", "dual", "gap", "stop_reason", "n_rounds", "bound_on_rounds", "seconds",
-    "C", "eps", "activity",
-)  # fmt: skip
 # Arrays up to this length are shown in full.
 SHORT = 12
 
@@ -45,7 +41,7 @@ class RunView:
         run.json; the configuration is apart.
     history : list of Round
     last_result : dict or None
-        result.json, which may be that of a session before the last.
+        result.json as read_result returns it; it may be that of a session before the last.
     learned : dict
         The fields of the task after training, from the run's model.
     """
@@ -73,12 +69,13 @@ class RunView:
     def known(self, name: str) -> float | None:
         """C or eps as used; None where the run has not said."""
         used = self.last_result or self.run.get("used") or {}
-        return float(used[name]) if name in used else getattr(self.config, name)
+        found = used.get(name)
+        return getattr(self.config, name) if found is None else float(found)
 
     def bound(self, name: str) -> float:
         """primal, dual or gap: the result's, else those of the last round; NaN before that."""
         if self.result is not None:
-            return float(self.result[name])
+            return self.result[name]
         if self.last is None:
             return math.nan
         return float(getattr(self.last, "best_primal" if name == "primal" else name))
@@ -121,7 +118,7 @@ class RunView:
         """Seconds until the first round could begin; 0 where nobody recorded them."""
         if self.result is None or self.resumed:
             return 0.0
-        return float(self.result["seconds"].get("load", 0.0))
+        return self.result["seconds"].get("load", 0.0)
 
     def workers(self) -> list[WorkerShare]:
         """Each worker's busy time and its share of the last session."""
@@ -132,7 +129,7 @@ class RunView:
             return [
                 WorkerShare(
                     a["worker"], a["busy_s"], _share(a["busy_s"], session_s),
-                    len(a["shards"]), a["n_restarts"],
+                    a["n_shards"], a["n_restarts"],
                 )
                 for a in self.result["activity"]
             ]  # fmt: skip
@@ -165,29 +162,16 @@ def read_run(run_dir: Where) -> RunView:
         run=run,
         config=config,
         history=folder.history(),
-        last_result=_result(path / "result.json"),
+        last_result=read_result(path / "result.json"),
         learned=_learned(path / "model"),
     )
 
 
-def _result(path: Place) -> dict[str, Any] | None:
-    result = _optional(path)
-    missing = [] if result is None else [name for name in RESULT if name not in result]
-    if missing:
-        raise CheckpointError(f"{path} is damaged: it has no {missing[0]}")
-    return result
-
-
-def _optional(path: Place) -> dict[str, Any] | None:
-    data = read_json(path, CheckpointError) if path.exists() else None
-    if data is not None and not isinstance(data, dict):
-        raise CheckpointError(f"{path} is damaged: not an object")
-    return data
-
-
 def _learned(folder: Place) -> dict[str, Any]:
     """The fields of a saved model's task; only a summary of arrays that are not short."""
-    fields = (_optional(folder / "manifest.json") or {}).get("fields", {})
+    path = folder / MANIFEST
+    manifest = read_json(path, CheckpointError) if path.exists() else {}
+    fields = manifest.get("fields", {}) if isinstance(manifest, dict) else None
     if not isinstance(fields, dict):
         raise CheckpointError(f"{folder} is damaged: its fields are {fields!r:.40}")
     try:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from distsvm import checks
 from distsvm.data.files import whole_path
 from distsvm.errors import DAMAGE, CheckpointError, ConfigError, DistSVMError, StoreError
 from distsvm.solvers.base import Round
@@ -115,6 +116,11 @@ class RunFolder:
                 found = run[name] if name == "task" else run.get(name, {})
                 if not isinstance(found, dict):
                     raise ValueError(f"{name} is {found!r:.40}")
+            if not isinstance(run["task"].get("fields", {}), dict):
+                raise ValueError(f"fields is {run['task']['fields']!r:.40}")
+            for name in ("C", "eps", "n_examples", "n_dropped"):
+                if run.get("used", {}).get(name) is not None:
+                    checks.number(name, run["used"][name])
             for described in filter(None, (run.get("data"), run.get("validation"))):
                 if not _names_paths(described["paths"], described["options"]):
                     raise ValueError(f"{described!r:.40} names no data")
