@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.blas import one_thread
-from distsvm.data import Dataset, open_data, open_inputs
+from distsvm.data import Dataset, PairData, open_data, open_inputs
 from distsvm.data.remembered import check_notes, recalled
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import DAMAGE, ModelError
@@ -63,6 +63,8 @@ class Model:
         Parameters
         ----------
         data : array of rows, list of inputs, path or paths, or a data set
+            A str or a list of pathlib paths names files. A list of str names files for built-in
+            tasks and holds inputs for tasks in Python; open_data(list) names files for all.
         **options
             executor, n_workers and executor_options as in train; others are for open_inputs, and
             are those of training for files unless given.
@@ -75,6 +77,8 @@ class Model:
     def predictions(self, data: Any, **options: Any) -> Iterator[Any]:
         """As predict, piece by piece, in order; little of the data is in memory at a time."""
         place = _place(options)
+        if self.task.string_inputs and _holds_strings(data):
+            data = PairData(data)
         inputs = self.inputs(data, **options)
         return self.over_pieces(ShardWorker.predict, self.pieces(inputs), **place)
 
@@ -87,7 +91,10 @@ class Model:
         return reduce(add, self.over_pieces(ShardWorker.evaluate, pieces, **place))
 
     def inputs(self, data: Any, **options: Any) -> Dataset:
-        """The data to predict on; files are read as those of training, unless options differ."""
+        """The data to predict on; files are read as those of training, unless options differ.
+
+        A list of str names files here for every task.
+        """
         options = recalled(self.facts.get("data"), data, options)
         return open_inputs(data, tables=self.task.tables, **options)
 
@@ -192,6 +199,10 @@ def load_model(path: Where, task: type[Task] | None = None) -> Model:
     except DAMAGE as error:
         shown = error if isinstance(error, ValueError) else repr(error)
         raise ModelError(f"{folder} is damaged: {shown}") from error
+
+
+def _holds_strings(data: Any) -> bool:
+    return isinstance(data, (list, tuple)) and any(isinstance(item, str) for item in data)
 
 
 def _place(options: dict[str, Any]) -> dict[str, Any]:

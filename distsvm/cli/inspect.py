@@ -146,7 +146,8 @@ def _run(folder: Place, output: Output) -> tuple[dict[str, Any], list[str]]:
         name: v for name, v in config.as_dict().items()
         if v != getattr(default, name) and name != "run_dir"
     }  # fmt: skip
-    data = "in memory" if run["data"] is None else listed(run["data"]["paths"])
+    paths = (run["data"] or {}).get("paths")
+    data = "in memory" if paths is None else listed(paths)
     rows = [
         ("state", state["state_in_words"]),
         ("task", run["task"]["task"]),

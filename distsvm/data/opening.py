@@ -35,8 +35,8 @@ FORMATS = {
 
 ACCEPTED = (
     "a path, pattern, folder or list of paths; an array, data frame or SciPy sparse matrix with "
-    "its labels as outputs, or the tuple (X, y) of them; a list of pairs (x, y), or of inputs "
-    "with a list of outputs; or an object with a method specs"
+    "its labels as outputs, a list of inputs with a list of outputs, or the tuple of both; a list "
+    "of pairs (x, y); or an object with a method specs"
 )
 
 
@@ -74,20 +74,22 @@ def open_data(
 
     1. An object with a method `specs` is a data set already, and is returned. A ray.data.Dataset is
        read as Parquet files are; see RayData.
-    2. A str or path, or (without outputs) a list or tuple of nothing else, names files. Names
-       in .parquet, .pq, .arrow, .feather are Parquet or Arrow; those in .svm, .svmlight, .libsvm,
-       .txt, .dat, .t, .tr, .val, .scale or without an ending are svmlight; those in .conll,
-       .conllu, .svmhmm are sentences of that format; those in .mrg, .tree, .trees, .brackets,
-       .ptb are trees in brackets; those in .jsonl, .ndjson are JSON objects, one a line. All text
-       may be packed (.gz, .bz2, .xz). Files elsewhere are named by URIs, such as
-       s3://bucket/folder/*.svm; see distsvm.data.remote.
-    3. A NumPy array, SciPy sparse matrix or data frame of two dimensions is a table of features,
-       one example a row, and outputs are its labels. So is a tuple (X, y) whose first item is one.
-    4. A list, a tuple or an array of objects with outputs holds inputs of any kind, one each.
-    5. Without outputs, it holds pairs (x, y), each a tuple of two.
+    2. A str or path, or (without outputs) a list or tuple of nothing else, names files: with
+       outputs, strings in a list are inputs. Names in .parquet, .pq, .arrow, .feather are Parquet
+       or Arrow; those in .svm, .svmlight, .libsvm, .txt, .dat, .t, .tr, .val, .scale or without an
+       ending are svmlight; those in .conll, .conllu, .svmhmm are sentences of that format; those in
+       .mrg, .tree, .trees, .brackets, .ptb are trees in brackets; those in .jsonl, .ndjson are JSON
+       objects, one a line. All text may be packed (.gz, .bz2, .xz). Files elsewhere are named by
+       URIs, such as s3://bucket/folder/*.svm; see distsvm.data.remote.
+    3. Without outputs, a tuple of two that begins with a list, array, sparse matrix or data frame
+       holds (inputs, outputs).
+    4. A NumPy array, SciPy sparse matrix or data frame of two dimensions is a table of features,
+       one example a row, and outputs are its labels.
+    5. A list, a tuple or an array of objects with outputs holds inputs of any kind, one each.
+    6. Without outputs, it holds pairs (x, y), each a tuple of two.
 
-    So lists of numbers are inputs, never a table: write np.array(X) for that. Inputs that are
-    arrays of two dimensions in a tuple of two are given as PairData(inputs, outputs).
+    So lists of numbers are inputs, never a table: write np.array(X) for that. Inputs in a tuple
+    are given with their outputs apart, or as PairData(inputs, outputs).
     """
     if hasattr(source, "specs"):
         _refuse_extra("a data set", outputs=outputs, weight=weight, format=format, **options)
@@ -102,7 +104,7 @@ def open_data(
         assert kind is not None
         return _opened(kind, source, weight, tables, options)
     _refuse_extra("data in memory", format=format, **options)
-    if outputs is None and isinstance(source, tuple) and len(source) == 2 and _is_table(source[0]):
+    if outputs is None and _is_pair_of_columns(source):
         source, outputs = source
     if _is_table(source) and tables:
         return TableData(source, outputs, weight)
@@ -235,6 +237,13 @@ def _is_sequence(source: Any) -> bool:
     if isinstance(source, np.ndarray):
         return source.ndim == 1 and source.dtype.kind == "O"
     return isinstance(source, (list, tuple))
+
+
+def _is_pair_of_columns(source: Any) -> bool:
+    """Whether this is (inputs, outputs); a tuple that begins with a tuple holds pairs (x, y)."""
+    if not (isinstance(source, tuple) and len(source) == 2):
+        return False
+    return isinstance(source[0], (list, np.ndarray)) or _is_table(source[0])
 
 
 def _unzipped(pairs: Sequence[Any]) -> tuple[list[Any], list[Any]]:

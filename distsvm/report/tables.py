@@ -104,9 +104,9 @@ def _data(view: RunView) -> list[Row]:
 
 def _source(title: str, source: Any, otherwise: str) -> list[Row]:
     """The paths and options of data in files."""
-    if not isinstance(source, dict):
+    if not isinstance(source, dict) or not source.get("paths"):
         return [(title, otherwise, "")]
-    paths = list(source.get("paths") or [])
+    paths = list(source["paths"])
     rows = [(title if i == 0 else "", str(path), "") for i, path in enumerate(paths[:MOST_PATHS])]
     if len(paths) > MOST_PATHS:
         rows.append(("", f"and {count(len(paths) - MOST_PATHS)} more", ""))

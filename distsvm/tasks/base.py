@@ -62,6 +62,8 @@ class Task(ABC):
     compiled: ClassVar[bool] = False
     tables: ClassVar[bool] = False
     """Whether inputs are rows of a table of features; if not, an array is a sequence of inputs."""
+    string_inputs: ClassVar[bool] = True
+    """Whether an input may be a str: a list of them to predict on then holds inputs, not paths."""
     suited_solver: ClassVar[str] = "one-slack"
     """What solver="auto" takes: the one that was measured to be fastest for such tasks."""
     enumerates: ClassVar[bool] = False

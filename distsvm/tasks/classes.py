@@ -65,6 +65,7 @@ class ClassTask(Task):
 
     rescalings: ClassVar[frozenset[str]] = frozenset({"margin", "slack"})
     compiled: ClassVar[bool] = True
+    string_inputs: ClassVar[bool] = False
     tables: ClassVar[bool] = True
     enumerates: ClassVar[bool] = True
 

@@ -76,6 +76,7 @@ class ParseTask(Task):
     mean_spans: float = 0.0
 
     compiled: ClassVar[bool] = True
+    string_inputs: ClassVar[bool] = False
     suited_solver: ClassVar[str] = "multi-plane"
 
     def __post_init__(self) -> None:

@@ -93,6 +93,7 @@ class SequenceTask(Task):
 
     rescalings: ClassVar[frozenset[str]] = frozenset({"margin", "slack"})
     compiled: ClassVar[bool] = True
+    string_inputs: ClassVar[bool] = False
     suited_solver: ClassVar[str] = "multi-plane"
     weighs_features: ClassVar[bool] = True
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from distsvm import checks
 from distsvm.data.files import whole_path
+from distsvm.data.opening import names_files
+from distsvm.data.remembered import plain_options
 from distsvm.errors import DAMAGE, CheckpointError, ConfigError, DistSVMError, StoreError
 from distsvm.solvers.base import Round
 from distsvm.storage import Place, Where, place, read_manifest, remove_folder, write_json
@@ -206,15 +208,12 @@ def _names_paths(paths: Any, options: Any) -> bool:
     return known and isinstance(options, dict)
 
 
-def described_paths(data: Any) -> list[str] | None:
-    """The absolute paths that `data` names, or None if it is not a path or a list of them."""
+def described_data(data: Any, outputs: Any, options: dict[str, Any]) -> dict[str, Any] | None:
+    """How to find the data again: `paths` is None for data in memory and for data sets."""
     if data is None:
         return None
-    paths = [data] if isinstance(data, (str, os.PathLike)) else data
-    if (
-        isinstance(paths, (list, tuple))
-        and paths
-        and all(isinstance(p, (str, os.PathLike)) for p in paths)
-    ):
-        return [whole_path(p) for p in paths]
-    return None
+    paths = None
+    if names_files(data, outputs):
+        given = [data] if isinstance(data, (str, os.PathLike)) else data
+        paths = [whole_path(path) for path in given]
+    return {"paths": paths, "options": plain_options(options)}

@@ -15,7 +15,7 @@ import numpy as np
 from distsvm.data import open_data
 from distsvm.data.files import whole_path
 from distsvm.data.keeping import Keeping
-from distsvm.data.remembered import plain_options, remembered
+from distsvm.data.remembered import remembered
 from distsvm.errors import ConfigError, DataError, StoreError
 from distsvm.executors import make_executor
 from distsvm.executors.base import Executor
@@ -30,7 +30,7 @@ from distsvm.training.data_manifest import DataManifest
 from distsvm.training.loading import check_counts, read_again, tell_dropped, tell_uncached
 from distsvm.training.metrics import RayMetrics, run_name
 from distsvm.training.result import TrainResult
-from distsvm.training.run_folder import RunFolder, described_paths
+from distsvm.training.run_folder import RunFolder, described_data
 from distsvm.training.saving import Saving, problem_of
 from distsvm.training.solving import cache_size, cut_into_shards, make_solver, worker_vectors
 from distsvm.training.validation import Watch
@@ -99,10 +99,10 @@ class Trainer:
         config = self.config
         if self.folder is not None and self.executor.name not in ("serial", "threads"):
             self.folder.check_shared(self.executor.name)
-        self.data, self.validation = data, validation
         if isinstance(weight, str):  # the name of a column: the validation's too, kept for resume
             options, weight = {**options, "weight": weight}, None
-        self.data_options = options
+        self.described = described_data(data, outputs, options)
+        self.described_checks = described_data(validation, None, options)
         self.data_notes = None if outputs is not None else remembered(data, options)
         cost = self.task.cost
         kind = {**options, "tables": self.task.tables}
@@ -196,8 +196,8 @@ class Trainer:
         saving.folder.create(
             self.config,
             self.given_task,
-            data=self._described(self.data),
-            validation=self._described(self.validation),
+            data=self.described,
+            validation=self.described_checks,
             used=asdict(self._start_facts()),
             problem=saving.problem,
         )
@@ -211,12 +211,6 @@ class Trainer:
             start = load_model(path / "model" if (path / "run.json").exists() else path,
                                None if self.task.compiled else type(self.task))  # fmt: skip
         return self.task.carry(start.w, start.task)
-
-    def _described(self, data: Any) -> dict[str, Any] | None:
-        """How to find the data again: paths is None for data in memory."""
-        if data is None:
-            return None
-        return {"paths": described_paths(data), "options": plain_options(self.data_options)}
 
     def _saving(self) -> Saving | None:
         """What writes and reads this run's checkpoints, if it has a folder."""

@@ -64,6 +64,13 @@ def test_lists_with_outputs_are_inputs_even_if_they_look_like_tables():
     assert isinstance(open_data(ragged, np.array([0, 1])), PairData)
 
 
+def test_a_tuple_that_begins_with_a_list_holds_inputs_and_outputs():
+    for outputs in ([3, 4], np.array([3, 4])):
+        found = open_data(([[1], "two"], outputs), tables=False)
+        assert found.inputs == [[1], "two"]
+        assert list(found.outputs) == [3, 4]
+
+
 def test_pairs_whose_inputs_are_arrays_are_pairs():
     data = open_data([(X, 0), (X, 1)])
     assert isinstance(data, PairData)
@@ -166,7 +173,8 @@ def test_what_does_not_go_together_is_refused(tmp_path, monkeypatch, source, giv
         ({"a": 1}, None, r"\(dict\), expected"),
         ((pair for pair in PAIRS), None, r"\(generator\), expected"),
         ([[1, 2], [3, 4]], None, r"item 0 of the data is \[1, 2\] \(list\), expected a pair"),
-        (([1, 2], [3, 4]), None, "expected a pair .* two lists"),
+        (([1, 2], 5), None, r"outputs are 5 \(int\)"),
+        (((1, 2, 3), (4, 5, 6)), None, "expected a pair .* two lists"),
         ([1, 2], 5, r"outputs are 5 \(int\)"),
         ([1, 2], [5], "1 outputs for 2 inputs"),
         (X, [0, 1], r"y has shape \(2,\), expected \(3,\)"),
