@@ -1,5 +1,6 @@
 """A server of jobs that runs them here, at once, and remembers what it was asked."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,8 @@ class FakeClient:
         if self.run:
             done = subprocess.run(
                 entrypoint.replace("exec python ", f"exec {sys.executable} "), shell=True,
-                cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                cwd=folder, env=os.environ | runtime_env["env_vars"],
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             )  # fmt: skip
             code, text = done.returncode, done.stdout
         self.text[submission_id] = text

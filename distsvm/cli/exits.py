@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 from distsvm.errors import (
     CheckpointError,
     ConfigError,
@@ -48,6 +50,16 @@ _ERRORS: tuple[tuple[type[DistSVMError], int], ...] = (
     (ModelError, UNUSABLE),
     (JobError, JOB_FAILED),
 )
+
+
+def meaning(code: int) -> str:
+    """Return what an exit code means; that of a process which a signal ended is negative."""
+    if code >= 0:
+        return MEANINGS.get(code, "not an exit code of distsvm")
+    try:
+        return f"killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"killed by signal {-code}"
 
 
 def code_of_error(error: BaseException) -> int:

@@ -116,32 +116,33 @@ def follow(output: Output, jobs: Jobs, id: str) -> int:
             output.note(line)
         return exits.INTERRUPTED
     output.record("end", job.as_dict())
-    output.say("", ended(job))
+    output.say("", *ended(job).splitlines())
     return code_of(job)
 
 
 def ended(job: Job) -> str:
-    """How a job ended, in a line."""
+    """Return how a job ended, with the cluster's message where its command left no exit code."""
     took = (
         "" if job.began is None or job.ended is None else f" after {seconds(job.ended - job.began)}"
     )
-    code = "" if job.exit_code in (None, 0) else f", exit code {job.exit_code}"
-    meaning = exits.MEANINGS.get(job.exit_code or 0)
-    return f"job {job.id} {job.state}{took}{code}" + (f": {meaning}" if code and meaning else "")
+    line = f"job {job.id} {job.state}{took}"
+    if job.exit_code:
+        return f"{line}, exit code {job.exit_code}: {exits.meaning(job.exit_code)}"
+    return f"{line}: {job.message}" if job.state == "failed" and job.message else line
 
 
 def code_of(job: Job) -> int:
-    """The exit code for the end of a job: its own, where it had one."""
+    """Return the exit code for the end of a job: its own, unless a signal ended it."""
     if job.state == "finished":
         return exits.DONE
-    if job.exit_code:
+    if job.exit_code is not None and job.exit_code > 0:
         return job.exit_code
     return exits.STOPPED_EARLY if job.state == "stopped" else exits.JOB_FAILED
 
 
 def _how_to_get_back(jobs: Jobs, id: str) -> list[str]:
     return [
-        f"{what}: distsvm {verb} {id} --address {jobs.address}"
+        f"{what}: distsvm {verb} {id} --address {shlex.quote(jobs.address)}"
         for what, verb in (
             ("see it", "status"), ("follow it", "logs --follow"), ("end it", "stop"),
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import signal
 import threading
 import time
@@ -24,6 +23,7 @@ from distsvm.cli.progress import (
 )
 from distsvm.kernels.compiling import on_first_compile
 from distsvm.solvers.base import Round
+from distsvm.training.advice import command
 from distsvm.training.callbacks import Callback, PathStep, RunStart
 from distsvm.training.path_result import PathPoint
 
@@ -65,7 +65,7 @@ def watched(
             return call([display, interrupts]), display.compiled
     except KeyboardInterrupt:
         if run_dir is not None and display.progress.record is not None:
-            output.note(f"go on from the last checkpoint: distsvm resume {shlex.quote(run_dir)}")
+            output.note(f"go on from the last checkpoint: {command('resume', run_dir)}")
         raise
 
 

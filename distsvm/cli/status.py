@@ -54,9 +54,10 @@ def _job(job: Job, output: Output) -> int:
     output.record("job", job.as_dict() | ({} if facts is None else {"run": facts}))
     rows = [("job", job.id), ("state", job.state), ("began", f"{age(job)} ago")]
     if job.exit_code is not None:
-        rows.append(("exit code", f"{job.exit_code}: {exits.MEANINGS.get(job.exit_code, '?')}"))
+        rows.append(("exit code", f"{job.exit_code}: {exits.meaning(job.exit_code)}"))
     if job.state == "failed" and job.message:
-        rows.append(("message", " ".join(job.message.split())[-300:]))
+        first, *rest = job.message.strip().splitlines()
+        rows += [("message", first), *(("", line) for line in rest)]
     if facts is None:
         rows.append(("run", f"{job.run_dir} ({unseen})"))
     else:

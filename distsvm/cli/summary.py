@@ -11,6 +11,7 @@ from distsvm.cli.output import Output
 from distsvm.errors import DistSVMError
 from distsvm.report import write_report
 from distsvm.solvers.base import Round
+from distsvm.training.advice import command
 from distsvm.training.result import TrainResult
 from distsvm.training.run_state import RunState
 
@@ -156,5 +157,5 @@ def _how_to_go_on(result: TrainResult, model: str | Path | None, run_dir: str | 
     if run_dir is None:
         how = "" if model is None else f"; --start {shlex.quote(str(model))} begins at its model"
         return f"{where}; without --run-dir it cannot be resumed{how}"
-    limit = " --max-rounds N" if result.stop_reason == "max_rounds" else ""
-    return f"{where}; go on with: distsvm resume {shlex.quote(run_dir)}{limit}"
+    limit = ["--max-rounds", "N"] if result.stop_reason == "max_rounds" else []
+    return f"{where}; go on with: {command('resume', run_dir, *limit)}"

@@ -13,6 +13,7 @@ from distsvm.cli.output import Output
 from distsvm.errors import ConfigError, ModelError, StoreError
 from distsvm.storage import MANIFEST, Place, place, read_json
 from distsvm.stores import StorePath
+from distsvm.training.advice import command
 
 
 def check_model_target(path: str, force: bool) -> None:
@@ -42,8 +43,8 @@ def check_run_target(path: str, flag: str = "--run-dir", model: str | None = Non
     with _named(flag, path):
         if _is_there(folder / "run.json"):
             raise ConfigError(
-                f"{flag} {path} holds a run already; go on with it (distsvm resume), or take "
-                "another folder"
+                f"{flag} {path} holds a run already; go on with it "
+                f"({command('resume', path)}), or take another folder"
             )
         if isinstance(folder, StorePath):
             folder.try_writing()

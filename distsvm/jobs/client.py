@@ -10,7 +10,7 @@ import socket
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
@@ -100,6 +100,7 @@ class Jobs:
                 "RAY_JOB_STOP_WAIT_TIME_S": str(STOP_WAIT_S),
                 "PYTHONUNBUFFERED": "1",
                 "DISTSVM_JOB": id,
+                "DISTSVM_JOB_ADDRESS": self.address,
             },
         }
         if modules:
@@ -144,15 +145,20 @@ class Jobs:
         """What the job has written and writes, until it ends."""
         loop = asyncio.new_event_loop()
         parts = self._client.tail_job_logs(id)
+        step: asyncio.Task[str | None] | None = None
         try:
             while True:
                 with self._said():
-                    try:
-                        part = loop.run_until_complete(parts.__anext__())
-                    except StopAsyncIteration:
-                        return
+                    step = loop.create_task(_next(parts))
+                    part = loop.run_until_complete(step)
+                if part is None:
+                    return
                 yield part
         finally:
+            if step is not None:
+                # An interrupt leaves the step unfinished; a running generator cannot be closed.
+                step.cancel()
+                loop.run_until_complete(asyncio.wait([step]))
             loop.run_until_complete(parts.aclose())
             loop.close()
 
@@ -169,6 +175,11 @@ class Jobs:
             raise
         except Exception as error:
             raise JobError(f"{self.address}: {_first_line(error)}") from error
+
+
+async def _next(parts: AsyncGenerator[str, None]) -> str | None:
+    """Return the next part, None after the last."""
+    return await anext(parts, None)
 
 
 def job_address(given: str | None) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from distsvm.errors import CheckpointError, DistSVMError, StoreError
 from distsvm.storage import Place, read_json, write_json
+from distsvm.training.advice import command
 from distsvm.training.locks import lock_of
 from distsvm.training.run_state import LOCK, STATE, STOP, Holder, born, read_state
 
@@ -52,8 +53,9 @@ class Session:
                 if state.holder is not None and not state.gone:
                     raise CheckpointError(
                         f"{self.folder} is held by a run that goes on: {state.where}, last sign of "
-                        f"it {state.age_s:.0f} s ago. Stop it first (distsvm stop {self.folder}); "
-                        "a process that is gone from another host is given up after a minute"
+                        f"it {state.age_s:.0f} s ago. Stop it first "
+                        f"({command('stop', self.folder)}); a process that is gone from another "
+                        "host is given up after a minute"
                     )
                 self._lock.take_away(state.holder)
         self.held = True

@@ -1,6 +1,8 @@
 """The verbs about runs and jobs: sent, watched, stopped, resumed; and the table of runs."""
 
+import asyncio
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -176,17 +178,53 @@ def test_train_says_where_a_dashboards_address_belongs(files, capsys, tmp_path):
     assert "pw" not in err
 
 
-def test_ctrl_c_leaves_the_job_running_and_says_how_to_get_back(cluster, config, capsys):
-    async def interrupted(id):
-        yield "round 1\n"
-        raise KeyboardInterrupt
+@pytest.mark.parametrize("verb", ["submit", "logs"])
+def test_ctrl_c_leaves_the_job_running_and_says_how_to_get_back(cluster, config, capsys, verb):
+    closed = []
 
-    cluster.tail_job_logs = interrupted
+    async def endless(id):
+        try:
+            yield "round 1\n"
+            asyncio.get_running_loop().call_soon(signal.raise_signal, signal.SIGINT)
+            await asyncio.Event().wait()
+        finally:
+            closed.append(id)
+
+    if verb == "logs":
+        run(capsys, "submit", *ADDRESS, config, "--detach")
+    cluster.tail_job_logs = endless
     cluster.stop_job = None
-    said = run(capsys, "submit", *ADDRESS, config, code=130)
+    words = ["submit", config] if verb == "submit" else ["logs", "spam", "--follow"]
+    said = run(capsys, *words, *ADDRESS, code=130)
     assert "round 1" in said.out
-    assert "goes on" in said.err
-    assert f"--address {URL}" in said.err
+    (id,) = closed
+    assert f"the job {id} goes on" in said.err
+    assert f"follow it: distsvm logs --follow {id} --address {URL}" in said.err
+    assert "Traceback" not in said.err
+
+
+def test_advice_of_a_job_names_the_address_of_its_cluster(cluster, config, capsys, tmp_path):
+    out = run(capsys, "submit", *ADDRESS, config, code=7).out
+    folder = tmp_path / "runs" / "spam"
+    assert f"go on with: distsvm resume {folder} --max-rounds N --address {URL}" in out
+    again = run(capsys, "submit", *ADDRESS, config, code=2).out
+    assert f"(distsvm resume {folder} --address {URL})" in again
+
+
+def test_the_message_of_a_killed_job_is_whole(cluster, config, capsys):
+    run(capsys, "submit", *ADDRESS, config, "--detach")
+    (details,) = cluster.jobs.values()
+    lines = [f"line {number} {'of the log ' * 20}end" for number in range(10)]
+    details.status, details.driver_exit_code = "FAILED", -9
+    details.message = "\n".join(["failed with exit code -9, last available logs:", *lines])
+    shown = run(capsys, "status", "spam", *ADDRESS).out
+    assert "-9: killed by SIGKILL" in shown
+    assert " ".join(details.message.split()) in " ".join(shown.split())
+    said = run(capsys, "logs", "--follow", "spam", *ADDRESS, code=8).out
+    assert "exit code -9: killed by SIGKILL" in said
+    details.driver_exit_code, details.message = None, "the node of the job died\nclass: Supervisor"
+    said = run(capsys, "logs", "--follow", "spam", *ADDRESS, code=8).out
+    assert "failed: the node of the job died\nclass: Supervisor" in said
 
 
 def test_a_job_is_stopped_by_its_runs_name(cluster, config, capsys):

@@ -1,0 +1,22 @@
+"""Commands that a message tells its reader to type."""
+
+from __future__ import annotations
+
+import os
+import shlex
+
+from distsvm.storage import Where
+
+JOB_ADDRESS = "DISTSVM_JOB_ADDRESS"
+"""The variable with the address of the dashboard that a job was sent through, as its sender typed
+it."""
+
+
+def command(verb: str, run_dir: Where, *options: str) -> str:
+    """Return `distsvm VERB RUN_DIR OPTIONS`; inside a job with the --address of its cluster.
+
+    Who reads the output of a job sits elsewhere, and reaches the run through the cluster only.
+    """
+    address = os.environ.get(JOB_ADDRESS)
+    words = ["distsvm", verb, str(run_dir), *options]
+    return shlex.join(words if address is None else [*words, "--address", address])
