@@ -41,7 +41,7 @@ class CheckpointError(DistSVMError, ValueError):
 
 
 class StoreError(OSError, CheckpointError):
-    """An object store did not do what it was asked; the message names the URI."""
+    """A store or a disk did not do what it was asked; the message names the URI or path."""
 
 
 class ModelError(DistSVMError, ValueError):

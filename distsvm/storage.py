@@ -70,6 +70,20 @@ def new_file(path: Path) -> BinaryIO:
 
 
 @contextmanager
+def refusals(path: Path) -> Iterator[None]:
+    """Turn what a disk refuses inside, as a full one does, into a StoreError that names the path.
+
+    So whoever can go on without a store goes on without a disk, too.
+    """
+    try:
+        yield
+    except StoreError:
+        raise
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
 def written_aside(folder: AnyPlace) -> Iterator[AnyPlace]:
     """A folder to fill, its manifest last; it takes the place of `folder` when all went well."""
     writing = _written_last if isinstance(folder, StorePath) else _renamed
@@ -89,23 +103,26 @@ def _written_last(folder: StorePath) -> Iterator[StorePath]:
 
 @contextmanager
 def _renamed(folder: Path) -> Iterator[Path]:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    # A name of its own, so that nobody's folder is taken for a left-over.
-    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", suffix=".part", dir=folder.parent))
-    aside.chmod(0o777 & ~_umask())
+    with refusals(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # A name of its own, so that nobody's folder is taken for a left-over.
+        aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", suffix=".part", dir=folder.parent))
+        aside.chmod(0o777 & ~_umask())
     try:
         yield aside
-        _sync(aside)
+        with refusals(folder):
+            _sync(aside)
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
-    if os.path.lexists(folder):
-        old = aside.with_suffix(".old")
-        folder.rename(old)
-        aside.rename(folder)
-        remove_folder(old)
-    else:
-        aside.rename(folder)
+    with refusals(folder):
+        if os.path.lexists(folder):
+            old = aside.with_suffix(".old")
+            folder.rename(old)
+            aside.rename(folder)
+            remove_folder(old)
+        else:
+            aside.rename(folder)
 
 
 def is_whole(folder: Place) -> bool:
@@ -137,9 +154,10 @@ def write_bytes(path: Place, data: bytes) -> None:
         path.write(data)
         return
     aside = path.with_name(f"{path.name}.part")
-    with new_file(aside) as file:
-        file.write(data)
-    os.replace(aside, path)
+    with refusals(path):
+        with new_file(aside) as file:
+            file.write(data)
+        os.replace(aside, path)
 
 
 def json_bytes(data: Any) -> bytes:
@@ -203,10 +221,11 @@ def write_each(path: Place, named: Iterable[tuple[str, np.ndarray]]) -> str:
             path.upload(local.name)
             return digest_of(Path(local.name))
     aside = path.with_name(f"{path.name}.part")
-    with new_file(aside) as file:
-        _save(file, named)
-        os.fsync(file.fileno())
-    os.replace(aside, path)
+    with refusals(path):
+        with new_file(aside) as file:
+            _save(file, named)
+            os.fsync(file.fileno())
+        os.replace(aside, path)
     return digest_of(path)
 
 

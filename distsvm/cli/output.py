@@ -11,6 +11,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TextIO
 
 from distsvm.cli.formatting import Style, clipped
@@ -34,8 +35,8 @@ class Output:
     def __init__(self, *, json: bool = False, quiet: bool = False) -> None:
         self.json, self.quiet = json, quiet
         # Taken now, not at import: whoever calls main() may have replaced them.
-        self.stdout: TextIO = sys.stdout
-        self.stderr: TextIO = sys.stderr
+        self.stdout: TextIO = sys.stdout or _nowhere()
+        self.stderr: TextIO = sys.stderr or _nowhere()
         for stream in (self.stdout, self.stderr):
             if hasattr(stream, "reconfigure") and not _is_utf8(stream):
                 stream.reconfigure(errors="replace")
@@ -51,14 +52,14 @@ class Output:
         return max(20, shutil.get_terminal_size((80, 24)).columns - 1)
 
     def say(self, *lines: str) -> None:
-        """What is good to know: progress and summaries."""
+        """What is good to know: progress and summaries. A run goes on where no one reads them."""
         if not (self.json or self.quiet):
             self._write(self.stdout, lines)
 
     def show(self, *lines: str) -> None:
-        """What was asked for, quiet or not."""
+        """What was asked for, quiet or not; a BrokenPipeError where no one reads it any more."""
         if not self.json:
-            self._write(self.stdout, lines)
+            self._write(self.stdout, lines, needed=True)
 
     def record(self, event: str, data: dict[str, Any]) -> None:
         """One JSON object on a line of its own; numbers that JSON does not know become null."""
@@ -87,10 +88,36 @@ class Output:
         """Text such as a traceback, on standard error."""
         self._write(self.stderr, [text.rstrip("\n")])
 
-    def _write(self, stream: TextIO, lines: Sequence[str]) -> None:
+    def _write(self, stream: TextIO, lines: Sequence[str], needed: bool = False) -> None:
         with self.screen.aside():
-            stream.write("".join(f"{_harmless(line)}\n" for line in lines))
-            stream.flush()
+            send(stream, "".join(f"{_harmless(line)}\n" for line in lines), needed)
+
+
+def _nowhere() -> TextIO:
+    """In the place of a stream that was closed before the program began."""
+    return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+
+
+def send(stream: TextIO, text: str, needed: bool = False) -> None:
+    """Write at once; a stream that takes nothing more, as a closed pipe, swallows all from then on.
+
+    What is `needed` raises instead.
+    """
+    try:
+        stream.write(text)
+        stream.flush()
+    except OSError:
+        if needed:
+            raise
+        swallow(stream)
+
+
+def swallow(stream: TextIO) -> None:
+    """Send to nowhere what the stream holds and will be given; else the interpreter ends badly."""
+    with suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 class Screen:
@@ -125,8 +152,7 @@ class Screen:
         return _Aside(self)
 
     def _send(self, text: str) -> None:
-        self._stream.write(text)
-        self._stream.flush()
+        send(self._stream, text)
 
 
 class _Aside:

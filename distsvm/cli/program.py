@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import logging
-import os
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,7 @@ from typing import NoReturn
 
 from distsvm.cli import exits
 from distsvm.cli.config_file import add_config_file, nearest, take_config
-from distsvm.cli.output import LogLines, Output
+from distsvm.cli.output import LogLines, Output, swallow
 from distsvm.errors import ConfigError, DistSVMError
 from distsvm.version import __version__
 
@@ -180,8 +179,7 @@ def _guarded(args: argparse.Namespace, output: Output, verbose: int) -> int:
         output.note("interrupted")
         return exits.INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has seen enough; the interpreter must not flush it at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), output.stdout.fileno())
+        swallow(output.stdout)  # whoever read it has seen enough
         return exits.UNEXPECTED
     except Exception as error:
         output.screen.clear()

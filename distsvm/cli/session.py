@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from types import FrameType
 from typing import Any, TypeVar
@@ -80,7 +81,8 @@ def _display(output: Output, progress: Progress, json_lines: type[Display]) -> D
 class Interrupts(Callback):
     """Turns the first Ctrl-C into a wish to end after the round, the second into an interrupt.
 
-    SIGTERM, by which clusters end what they run, is taken for a Ctrl-C.
+    SIGTERM, by which clusters end what they run, is taken for a Ctrl-C. So is SIGHUP, by which a
+    terminal says that it is gone, unless it is ignored, as under nohup.
     """
 
     def __init__(self, on_first: Callable[[], None]) -> None:
@@ -106,7 +108,9 @@ class Interrupts(Callback):
     def _listen(self) -> None:
         # Python lets only the main thread have handlers; elsewhere Ctrl-C stays as it is.
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
+                    continue
                 self._before.setdefault(number, signal.signal(number, self._handle))
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
@@ -222,7 +226,8 @@ class PlainLines(Display):
 
 def _say_stopping() -> None:
     # Not through a buffer, which the interrupted code may be writing to.
-    os.write(2, f"distsvm: {STOPPING}\n".encode())
+    with suppress(OSError):  # whoever read it is gone
+        os.write(2, f"distsvm: {STOPPING}\n".encode())
 
 
 class Live(Display):

@@ -42,7 +42,7 @@ class Checkpoint:
     elapsed_s: float
     seconds: dict[str, float]
     notes: dict[str, Any]
-    planes: list[str]
+    planes: list[str | None]
     arrays: dict[str, np.ndarray]
 
     @contextmanager
@@ -58,12 +58,12 @@ class Checkpoint:
         except DAMAGE as error:
             raise CheckpointError(f"{self.folder} is damaged: {error!r}") from error
 
-    def plane_files(self) -> list[tuple[str, str]]:
-        """Path and digest of each shard's planes."""
+    def plane_files(self) -> list[tuple[str, str | None]]:
+        """Path and digest of each shard's planes; None for planes that were not written."""
         return _plane_files(self.folder, self.planes)
 
 
-def _plane_files(folder: Place, digests: list[str]) -> list[tuple[str, str]]:
+def _plane_files(folder: Place, digests: list[str | None]) -> list[tuple[str, str | None]]:
     return [
         (str((folder / planes_name(shard)).absolute()), digest)
         for shard, digest in enumerate(digests)
@@ -85,25 +85,31 @@ def write_checkpoint(
     arrays: dict[str, np.ndarray],
     executor: Executor,
     shards: range,
+    planes: bool,
     keep: int,
 ) -> Place:
-    """Write the checkpoint after round `number`; each worker writes its own shards' planes."""
+    """Write the checkpoint after round `number`; each worker writes its own shards' planes.
+
+    Without `planes` there are none in it: it needs little room.
+    """
     home = checkpoints_home(run_dir)
     folder = home / f"round-{number:08d}"
     with written_aside(folder) as aside:
         digest = write_arrays(aside / "driver.npz", arrays)
         paths = [(str((aside / planes_name(shard)).absolute()),) for shard in shards]
-        planes = executor.run("save_planes", shards=shards, each=paths)
+        digests: list[str | None] = [None] * len(shards)
+        if planes:
+            digests = executor.run("save_planes", shards=shards, each=paths)
         manifest = {
             "kind": "distsvm checkpoint", "format": FORMAT, "version": __version__,
             "number": number, "problem": problem, "elapsed_s": elapsed_s, "seconds": seconds,
-            "notes": notes, "digest": digest, "planes": planes,
+            "notes": notes, "digest": digest, "planes": digests,
         }  # fmt: skip
         write_json(aside / MANIFEST, manifest)
     for old in (*checkpoint_folders(run_dir)[:-keep], *_left_by_a_kill(home)):
         remove_folder(old)
-    files = _plane_files(folder, planes)
-    executor.recall("recall_planes", shards=shards, each=files)  # for workers that are lost later
+    # For workers that are lost later.
+    executor.recall("recall_planes", shards=shards, each=_plane_files(folder, digests))
     return folder
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import TextIO
 
-from distsvm.errors import DAMAGE, CheckpointError
+from distsvm.errors import DAMAGE, CheckpointError, StoreError
 from distsvm.solvers.base import Round
-from distsvm.storage import MAX_JSON_BYTES, Place, new_file, opened_file, write_bytes
+from distsvm.storage import MAX_JSON_BYTES, Place, new_file, opened_file, refusals, write_bytes
 from distsvm.stores import StorePath
 
 NAME = "history.jsonl"
@@ -60,7 +59,7 @@ class History(ABC):
 
     @abstractmethod
     def append(self, record: Round) -> None:
-        """Add a round; in a store it can be missing until `secure`."""
+        """Add a round; it can be missing until `secure`: in a store, or on a disk that is full."""
 
     @abstractmethod
     def secure(self) -> None:
@@ -72,21 +71,29 @@ class History(ABC):
 
 
 class DiskHistory(History):
-    """A file that every round is written to at once."""
+    """A file that every round is written to at once, or as soon as the disk takes it."""
 
     def __init__(self, folder: Path, rounds: list[Round]) -> None:
+        self._path = folder / NAME
+        self._unwritten = "".join(map(_line, rounds)).encode()
         aside = folder / f"{NAME}.part"
-        self._file: TextIO = io.TextIOWrapper(new_file(aside), encoding="utf-8")
-        self._file.writelines(map(_line, rounds))
-        self._file.flush()
-        os.replace(aside, folder / NAME)
+        with refusals(self._path):
+            self._file = new_file(aside)
+        self.secure()
+        with refusals(self._path):
+            os.replace(aside, self._path)
 
     def append(self, record: Round) -> None:
-        self._file.write(_line(record))
-        self._file.flush()
+        self._unwritten += _line(record).encode()
+        with suppress(StoreError):
+            self.secure()
 
     def secure(self) -> None:
-        pass
+        with refusals(self._path):
+            while self._unwritten:
+                # Without a buffer: how much of it a full disk has taken must be known.
+                n = os.write(self._file.fileno(), self._unwritten)
+                self._unwritten = self._unwritten[n:]
 
     def close(self) -> None:
         self._file.close()

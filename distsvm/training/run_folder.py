@@ -161,19 +161,26 @@ class RunFolder:
     def secure_history(self) -> None:
         """Have every round written, which a checkpoint after them relies on."""
         self._session.check()
+        if isinstance(self.path, Path) and not self.path.is_dir():
+            raise StoreError(f"{self.path}: the folder of the run is gone")
         if self._history is not None:
             self._history.secure()
 
     def finish(self, result: TrainResult) -> None:
-        """Write result and model; if a store fails, to a folder that the error names."""
-        self._session.check()
+        """Write result and model; if store or disk fails, to a folder that the error names."""
         try:
             self.secure_history()
             _write_end(self.path, result)
         except StoreError as error:
-            kept = Path(tempfile.mkdtemp(prefix="distsvm-run-"))
-            written_history(kept, result.history).close()
-            _write_end(kept, result)
+            try:
+                kept = Path(tempfile.mkdtemp(prefix="distsvm-run-"))
+                written_history(kept, result.history).close()
+                _write_end(kept, result)
+            except OSError as other:
+                raise StoreError(
+                    f"the end of the run can be written neither to its folder ({error}) nor to "
+                    f"that for temporary files ({other})"
+                ) from error
             raise StoreError(
                 f"the end of the run cannot be written; its model is in {kept / 'model'}, with "
                 f"result and history beside it. {error}"

@@ -139,7 +139,9 @@ def read_state(folder: Place) -> RunState:
     state, age_s, known = data["state"], max(0.0, time.time() - data["seen"]), Holder.of(data)
     if holder is not None and holder != known:  # a new holder that has not yet said anything
         age_s, state, known = _age(folder / LOCK), "running", holder
-    if state == "running" and (holder is None or _is_lost(holder, age_s)):
+    # Who releases a lock deletes it: one that cannot be read may still be held.
+    released = holder is None and damage is None
+    if state == "running" and (released or _is_lost(known, age_s)):
         state = "lost"
     return RunState(state, age_s, known, data.get("stop_reason"), data.get("error"), damage)
 

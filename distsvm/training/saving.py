@@ -95,7 +95,9 @@ class Saving:
             return True
         return time.perf_counter() - self._since_s >= self.config.checkpoint_seconds
 
-    def write(self, state: State, watch: Watch, elapsed_s: float, load_s: float) -> None:
+    def write(
+        self, state: State, watch: Watch, elapsed_s: float, load_s: float, planes: bool = True
+    ) -> None:
         """Write a checkpoint: the solver's state, the workers' planes, and what validation said."""
         self.folder.secure_history()
         arrays = state.arrays()
@@ -104,7 +106,7 @@ class Saving:
         write_checkpoint(
             self.folder.path, number=state.number, problem=self.problem, elapsed_s=elapsed_s,
             seconds=state.clock.seconds, notes={"validation": watch.notes(), "load_s": load_s},
-            arrays=arrays, executor=self.executor, shards=self.shards,
+            arrays=arrays, executor=self.executor, shards=self.shards, planes=planes,
             keep=self.config.keep_checkpoints,
         )  # fmt: skip
         self.wait()

@@ -9,9 +9,10 @@ import threading
 import time
 import uuid
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from distsvm.errors import CheckpointError, DistSVMError, StoreError
+from distsvm.errors import DAMAGE, CheckpointError, DistSVMError, StoreError
 from distsvm.storage import Place, read_json, write_json
 from distsvm.training.advice import command
 from distsvm.training.locks import lock_of
@@ -25,9 +26,10 @@ BEAT_S = 5.0
 class Session:
     """Holds a run's folder from `take` to `end`, and says so every few seconds.
 
-    `lock.json` keeps others out. Its holder is believed gone when its process is, or, on another
-    host, when `state.json` has not been renewed for a minute. A holder that was believed gone and
-    comes back finds another's lock, and must write nothing more: `check` raises then.
+    `lock.json` keeps others out. Its holder counts as gone when its process is, or, on another
+    host, when `state.json` has not been renewed for a minute. A holder that counted as gone and
+    comes back finds another's lock, and must write nothing more: `check` raises then. A lock that
+    is missing is made again, and one that cannot be read is read again: neither is a takeover.
     """
 
     def __init__(self, folder: Place) -> None:
@@ -116,19 +118,30 @@ class Session:
             )
 
     def _beat(self) -> None:
-        warned = False
-        while not self._over.wait(BEAT_S):
-            try:
-                found = Holder.read(self.folder / LOCK)
-                if found != self._me:
-                    self._taken_over = "nobody knows who" if found is None else found.where
-                    return
+        said = None
+        while self._taken_over is None and not self._over.wait(BEAT_S):
+            problem = self._problem()
+            if problem is not None and problem != said:
+                log.warning("%s; the run goes on, and tries again", problem)
+            said = problem
+
+    def _problem(self) -> str | None:
+        """Look at the lock, write a sign of life, and return what prevents it."""
+        lock = self.folder / LOCK
+        try:
+            if isinstance(self.folder, Path) and not self.folder.is_dir():
+                return f"{self.folder}: the folder of the run is gone"
+            if not lock.exists() and self._lock.take():
+                return f"{lock} was gone, and is made again"
+            found = Holder.of(read_json(lock, CheckpointError))
+            if found == self._me:
                 self.stop_asked = (self.folder / STOP).exists()
                 self._write()
-            except OSError as error:
-                if not warned:
-                    log.warning("%s: no sign of life can be written: %s", self.folder, error)
-                warned = True
+            else:
+                self._taken_over = found.where
+        except (OSError, *DAMAGE) as error:  # a CheckpointError, too
+            return f"{self.folder}: no sign of life can be written: {error}"
+        return None
 
     def _write(self) -> None:
         with self._writing:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial, reduce
 from operator import add
@@ -234,15 +235,24 @@ class Trainer:
         self._notes += [] if found.note is None else [found.note]
         return True
 
-    def _save(self, saving: Saving) -> None:
+    def _save(self, saving: Saving, planes: bool = True) -> None:
         load_s = self._earlier_load_s + self.load_s
-        saving.write(self.state, self.watch, self._elapsed(), load_s)
+        saving.write(self.state, self.watch, self._elapsed(), load_s, planes)
 
-    def _try_to_save(self, saving: Saving, number: int) -> None:
+    def _try_to_save(self, saving: Saving, number: int, is_last: bool) -> None:
+        """Write a checkpoint, the last one without planes if it does not fit with them.
+
+        Hours of work are not given up where a store or a full disk refuses: a note says so.
+        """
         try:
             self._save(saving)
-        except StoreError as error:  # hours of work are not given up for that
-            self._notes.append(f"no checkpoint after round {number}: {error}")
+        except StoreError as error:
+            what = "no checkpoint"
+            if is_last:
+                with suppress(StoreError):
+                    self._save(saving, planes=False)
+                    what = "a checkpoint without planes"
+            self._notes.append(f"{what} after round {number}: {error}")
             log.warning("%s", self._notes[-1])
             saving.wait()
 
@@ -266,7 +276,7 @@ class Trainer:
             if reason is None and (asked_to_stop or any(asked)):
                 reason = "interrupted"
             if self.saving is not None and (reason or self.saving.is_due(record.number)):
-                self._try_to_save(self.saving, record.number)
+                self._try_to_save(self.saving, record.number, reason is not None)
         result = self._result(reason)
         if self.folder is not None:
             self.folder.finish(result)

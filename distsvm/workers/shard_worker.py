@@ -289,9 +289,12 @@ class ShardWorker:
         """Write the planes to a file, and return its digest."""
         return write_each(place(path), self._learned())
 
-    def load_planes(self, path: str, digest: str) -> bool:
-        """Take up the planes that `save_planes` wrote; False where they are gone, or do not fit."""
-        if not place(path).exists():
+    def load_planes(self, path: str, digest: str | None) -> bool:
+        """Take up the planes that `save_planes` wrote; False where they are gone, or do not fit.
+
+        The digest is None for planes that were not written.
+        """
+        if digest is None or not place(path).exists():
             return False
         try:
             return self._take_up(read_each(place(path), CheckpointError, digest))
@@ -300,7 +303,7 @@ class ShardWorker:
         except DAMAGE as error:
             raise CheckpointError(f"{path} does not fit this shard: {error}") from error
 
-    def recall_planes(self, path: str, digest: str) -> bool:
+    def recall_planes(self, path: str, digest: str | None) -> bool:
         """As load_planes, in the middle of a run, which goes on without if a store fails."""
         try:
             return self.load_planes(path, digest)

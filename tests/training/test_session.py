@@ -2,16 +2,21 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from run_examples import StopAfter, go
+from toy_tasks import ToyChain
 
 from distsvm import Callback
-from distsvm.errors import CheckpointError, TaskError
+from distsvm.errors import CheckpointError, StoreError, TaskError
+from distsvm.model import load_model
 from distsvm.training import session as sessions
 from distsvm.training.run_folder import RunFolder
 from distsvm.training.run_state import LOCK, STATE, ask_to_stop, last_round, read_state
@@ -215,6 +220,56 @@ def test_a_damaged_lock_keeps_nobody_out_and_left_overs_go(tmp_path):
     session.take()
     session.end()
     assert {p.name for p in tmp_path.iterdir()} == {STATE}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"token": 3}'])
+def test_a_lock_that_cannot_be_read_is_no_takeover(held, text):
+    whole = (held.folder / LOCK).read_text()
+    (held.folder / LOCK).write_text(text)
+    assert "no sign of life can be written" in held._problem()
+    held.check()
+    with pytest.raises(CheckpointError, match="held by a run that goes on"):
+        Session(held.folder).take()
+    (held.folder / LOCK).write_text(whole)
+    assert held._problem() is None
+
+
+def test_a_lock_that_was_deleted_is_made_again(held):
+    whole = (held.folder / LOCK).read_text()
+    (held.folder / LOCK).unlink()
+    assert "was gone, and is made again" in held._problem()
+    held.check()
+    assert (held.folder / LOCK).read_text() == whole
+
+
+def test_want_of_memory_is_no_takeover(held, monkeypatch):
+    def fail(*_):
+        raise MemoryError("no memory")
+
+    monkeypatch.setattr(sessions, "read_json", fail)
+    assert "no memory" in held._problem()
+    held.check()
+
+
+def test_a_run_whose_folder_was_deleted_keeps_its_model_elsewhere(tmp_path, caplog):
+    class Deletes(Callback):
+        def on_round(self, record):
+            if record.number == 2:
+                shutil.rmtree(tmp_path / "run")
+
+    with pytest.raises(StoreError, match="the folder of the run is gone") as caught:
+        go(tmp_path / "run", callbacks=[Deletes()], max_rounds=4)
+    kept = re.search(r"its model is in (\S+),", str(caught.value))[1]
+    assert load_model(kept, ToyChain).facts["n_rounds"] == 4
+    assert not (tmp_path / "run").exists()
+    assert "taken over" not in caplog.text
+    shutil.rmtree(Path(kept).parent)
+
+
+def test_a_session_says_that_its_folder_is_gone(held):
+    shutil.rmtree(held.folder)
+    assert held._problem() == f"{held.folder}: the folder of the run is gone"
+    held.check()
 
 
 def test_a_request_to_stop_ends_the_run_after_its_round(monkeypatch, tmp_path):
