@@ -295,8 +295,8 @@ class Facts:
         Σ c_i, class weights included.
     square_norm : float
         Σ c_i·‖Ψ(x_i, y_i)‖².
-    radius : float or None
-        max ‖ψ_i(ŷ)‖ over examples and outputs, None where nobody knows it.
+    square_radius : float or None
+        max ‖ψ_i(ŷ)‖² over examples and outputs, None where it is not known.
     data_bytes, plane_bytes : int
         Memory of the packed examples, and of the room for their cached planes.
     fingerprint : str
@@ -307,19 +307,19 @@ class Facts:
     n_dropped: int
     weight: float
     square_norm: float
-    radius: float | None
+    square_radius: float | None
     data_bytes: int
     plane_bytes: int
     fingerprint: str
 
     def __add__(self, other: Facts) -> Facts:
-        known = self.radius is not None and other.radius is not None
+        known = self.square_radius is not None and other.square_radius is not None
         return Facts(
             self.n_examples + other.n_examples,
             self.n_dropped + other.n_dropped,
             self.weight + other.weight,
             self.square_norm + other.square_norm,
-            max(self.radius, other.radius) if known else None,  # type: ignore[type-var]
+            max(self.square_radius, other.square_radius) if known else None,  # type: ignore[type-var]
             self.data_bytes + other.data_bytes,
             self.plane_bytes + other.plane_bytes,
             self.fingerprint + other.fingerprint,

@@ -74,7 +74,8 @@ def _used(view: RunView, name: str) -> str:
     if name in ("C", "eps") and view.last_result is not None:
         if name == "C" and view.config.C_per_example is not None:
             return ""
-        return f"used: {number(view.last_result[name], 6)}"
+        used = view.last_result[name]
+        return "" if used is None else f"used: {number(used, 6)}"
     if name == "n_workers" and (workers := view.workers()):
         return f"used: {count(len(workers))}"
     return ""
