@@ -235,9 +235,9 @@ class Ascended:
         The sum of the examples' shares of the gap, when the oracle was last asked about them, and
         as far as the planes show it that are held.
     n_calls, n_visits, n_planes, n_support, n_refused, n_bytes : int
-        Oracle calls and visits of this round; planes held, those with α > 0, planes ever refused
-        for want of memory, and the memory that they take: of parts, of which one is in memory at a
-        time, the most that one takes.
+        Oracle calls of this round, among them visits that search all outputs, and other visits;
+        planes held, those with α > 0, planes ever refused for want of memory, and the memory that
+        they take: of parts, of which one is in memory at a time, the most that one takes.
     work : float
         Of this round.
     lost : bool

@@ -275,11 +275,12 @@ class OneSlack:
     def bound_on_rounds(
         self, n_blocks: int, square_radius: float | None, largest_loss: float
     ) -> int | None:
-        """Theorems 5 and 6 of the paper, where they hold: one slack, and the oracle asked at w.
+        """Theorems 5 and 6 of the paper, where they hold: one slack, the QP, the oracle asked at w.
 
         None elsewhere, and where max ‖ψ‖² is not known or eps is not given, 0 or too large.
         """
-        if n_blocks > 1 or self.stabilise < 1 or not square_radius or not self.eps:
+        holds = n_blocks == 1 and self.stabilise == 1 and self.qp != "line-search"
+        if not (holds and square_radius and self.eps):
             return None
         size = 4 * square_radius * self.C
         if self.rescaling == "slack":

@@ -28,13 +28,15 @@ class TrainResult:
         "eps", "rel_gap", "max_rounds", "max_seconds", "validation" (no lower loss there),
         "precision" (rounding allows no more), or "interrupted".
     n_rounds, n_oracle_calls, n_cache_hits, n_cuts, n_support_cuts : int
+        An oracle call searches all outputs of one example, also within a visit of the dual ascent;
+        a cache hit looks only at planes that are held.
     n_planes, n_support_planes, n_refused_planes : int
         Planes that the workers held at the end; of the dual ascent also those with α > 0, and how
         many were refused on the way because plane_memory_mb was full (they cost rounds, and no
         bound is any less true).
     bound_on_rounds : int or None
-        The theory's bound on the number of rounds, where it holds: one-slack with one block and
-        stabilise=1, until the gap is C·eps, if max ‖ψ‖ is known.
+        The theory's bound on the number of rounds, where it holds: one-slack with one block,
+        stabilise=1 and no line search, until the gap is C·eps, if max ‖ψ‖ is known.
     seconds : dict of phase to float
         load, oracle, cache, qp, cuts, other, total.
     memory : dict of str to int
