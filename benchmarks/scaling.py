@@ -311,7 +311,7 @@ def main() -> None:
     points = sweeps.precisions()
     print(f"Against ε ({sweeps.rows} rows, C = {args.C:g})")
     print_points("ε", points, lambda eps: f"{eps:g}")
-    print_exponents("ε", points, "at least −1")
+    print_exponents("ε", points, "they grow at most with 1/ε")
     files.append(
         draw_pair("time_and_rounds_vs_eps", points, "Against the precision ε",
                   f"{note}n = {sweeps.rows:,}, C = {args.C:,.0f}",

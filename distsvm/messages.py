@@ -235,9 +235,9 @@ class Ascended:
         The sum of the examples' shares of the gap, when the oracle was last asked about them, and
         as far as the planes show it that are held.
     n_calls, n_visits, n_planes, n_support, n_refused, n_bytes : int
-        Oracle calls and visits of this round; planes held, those with α > 0, planes ever refused
-        for want of memory, and the memory that they take: of parts, of which one is in memory at a
-        time, the most that one takes.
+        Oracle calls of this round, among them visits that search all outputs, and other visits;
+        planes held, those with α > 0, planes ever refused for want of memory, and the memory that
+        they take: of parts, of which one is in memory at a time, the most that one takes.
     work : float
         Of this round.
     lost : bool
@@ -295,8 +295,8 @@ class Facts:
         Σ c_i, class weights included.
     square_norm : float
         Σ c_i·‖Ψ(x_i, y_i)‖².
-    radius : float or None
-        max ‖ψ_i(ŷ)‖ over examples and outputs, None where nobody knows it.
+    square_radius : float or None
+        max ‖ψ_i(ŷ)‖² over examples and outputs, None where it is not known.
     data_bytes, plane_bytes : int
         Memory of the packed examples, and of the room for their cached planes.
     fingerprint : str
@@ -307,19 +307,19 @@ class Facts:
     n_dropped: int
     weight: float
     square_norm: float
-    radius: float | None
+    square_radius: float | None
     data_bytes: int
     plane_bytes: int
     fingerprint: str
 
     def __add__(self, other: Facts) -> Facts:
-        known = self.radius is not None and other.radius is not None
+        known = self.square_radius is not None and other.square_radius is not None
         return Facts(
             self.n_examples + other.n_examples,
             self.n_dropped + other.n_dropped,
             self.weight + other.weight,
             self.square_norm + other.square_norm,
-            max(self.radius, other.radius) if known else None,  # type: ignore[type-var]
+            max(self.square_radius, other.square_radius) if known else None,  # type: ignore[type-var]
             self.data_bytes + other.data_bytes,
             self.plane_bytes + other.plane_bytes,
             self.fingerprint + other.fingerprint,

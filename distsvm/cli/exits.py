@@ -67,14 +67,15 @@ def code_of_error(error: BaseException) -> int:
     return next((code for kind, code in _ERRORS if isinstance(error, kind)), UNEXPECTED)
 
 
-def code_of_end(stop_reason: str, eps: float) -> int:
+def code_of_end(stop_reason: str, eps: float | None, rel_gap: float | None = None) -> int:
     """The exit code for the end of a training run.
 
-    An end by "precision" is what was asked for with eps = 0 (as close as rounding allows), and
+    An end by "precision" is what was asked for with a gap of 0 (as close as rounding allows), and
     short of the wish otherwise.
     """
     if stop_reason == "interrupted":
         return INTERRUPTED
-    if stop_reason in ("max_rounds", "max_seconds") or (stop_reason == "precision" and eps > 0):
+    limited = stop_reason in ("max_rounds", "max_seconds")
+    if limited or (stop_reason == "precision" and (eps or rel_gap)):
         return STOPPED_EARLY
     return DONE

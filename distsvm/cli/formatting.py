@@ -69,6 +69,12 @@ def small(x: float) -> str:
     return f"{x:.3g}" if math.isfinite(x) else "?"
 
 
+def asked_for(eps: float | None, rel_gap: float | None) -> str:
+    """The rules of the gap that a run has."""
+    rules = [("eps", eps), ("rel_gap", rel_gap)]
+    return " or ".join(f"{name} {small(x)}" for name, x in rules if x is not None) or "–"
+
+
 def share(part: float, whole: float) -> str:
     """A part in per cent of the whole."""
     return f"{100 * part / whole:.0f} %" if whole > 0 else "–"

@@ -11,7 +11,7 @@ import numpy as np
 from distsvm.cli import exits
 from distsvm.cli.contents import contents_of
 from distsvm.cli.contents.strongest import listed
-from distsvm.cli.formatting import count, counted, pairs, seconds, size, small, value
+from distsvm.cli.formatting import asked_for, count, counted, pairs, seconds, size, small, value
 from distsvm.cli.output import Output
 from distsvm.cli.readers import whole
 from distsvm.cli.summary import CERTIFICATES, REASONS, in_words, working_set
@@ -118,8 +118,8 @@ def _certificate_rows(model: Model) -> list[tuple[str, str]]:
         ("certificate", f"{kind}: {CERTIFICATES.get(kind, '')}"),
         ("primal", value(facts["primal"])),
         ("dual", value(facts["dual"])),
-        ("gap", f"{small(facts['gap'])}; gap/C {small(facts['gap'] / facts['C'])} "
-                f"with eps {small(facts['eps'])}"),
+        ("gap", f"{small(facts['gap'])}; gap/C {small(facts['gap'] / facts['C'])}; asked for: "
+                f"{asked_for(facts['eps'], facts.get('rel_gap'))}"),
         ("stopped", f"after {counted(facts['n_rounds'], 'round')}: "
                     f"{REASONS.get(facts['stop_reason'], facts['stop_reason'])}"),
         ("C", value(facts["C"])),

@@ -55,9 +55,10 @@ GROUPS: dict[str, tuple[Option, ...]] = {
     "when to stop (what comes first)": (
         Option("--eps", "eps", number, "EPS",
                "in units of the loss: stop when primal − dual ≤ C·eps. "
-               "Default: 0.001 · Δ̄, as in --C"),
+               "Default: 0.001 · Δ̄, as in --C, unless --rel-gap is given"),
         Option("--rel-gap", "rel_gap", maybe_number, "X",
-               "no unit: stop when (primal − dual) / primal ≤ X. Default: none"),
+               "no unit: stop when (primal − dual) / primal ≤ X. Alone it is the only rule of the "
+               "gap; with --eps, what comes first. Default: none"),
         Option("--max-rounds", "max_rounds", maybe_whole, "N",
                "stop after so many rounds of the whole run. Default: none"),
         Option("--max-seconds", "max_seconds", maybe_number, "S",

@@ -181,5 +181,5 @@ def _code(result: PathResult) -> int:
     single: list[PathPoint] = []
     for point in (*result.points, *result.refit):
         single += point.folds or (point,)
-    codes = {code_of_end(point.stop_reason, point.eps) for point in single}
+    codes = {code_of_end(point.stop_reason, point.eps, point.rel_gap) for point in single}
     return STOPPED_EARLY if STOPPED_EARLY in codes else DONE

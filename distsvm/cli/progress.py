@@ -10,6 +10,7 @@ from distsvm.cli.estimates import MOST_POINTS, time_left, way_done
 from distsvm.cli.formatting import (
     PLAIN,
     Style,
+    asked_for,
     clipped,
     clock,
     count,
@@ -61,10 +62,10 @@ class Progress:
 
     @property
     def target(self) -> float:
-        """The gap that ends the run: the larger of C·eps and rel_gap·primal."""
+        """The gap that ends the run: C·eps, rel_gap·primal, or the larger of both."""
         if self.start is None:
             return 0.0
-        target = self.start.C * self.start.eps
+        target = self.start.C * (self.start.eps or 0.0)
         if self.record is not None and self.start.rel_gap is not None:
             target = max(target, self.start.rel_gap * abs(self.record.best_primal))
         return target
@@ -156,7 +157,7 @@ def _start_parts(start: RunStart) -> list[str]:
         f"{count(start.n_examples)} examples",
         f"dim {count(start.dim)}",
         f"C {start.C:.6g}",
-        f"eps {small(start.eps)}",
+        asked_for(start.eps, start.rel_gap),
         f"{start.n_shards} shards on {start.executor} × {start.n_workers}",
     ]
 

@@ -28,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "distsvm resume RUN_DIR [options]"
     parser.description = (
         "Go on with a run from its last checkpoint; the result has the same bits as that of a run\n"
-        "that was never stopped. Options that are not given stay as they were; none lifts a limit."
+        "that was never stopped. Options that are not given stay as they were, but a new --eps or\n"
+        "--rel-gap takes the place of both earlier ones; none lifts a limit."
     )
     parser.add_argument(
         "run_dir", metavar="RUN_DIR",
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     changes = given_config(args, CHANGEABLE)
     run = RunFolder(args.run_dir).read()
     stored: TrainConfig = run["config"]
-    config = check_config(stored.as_dict() | changes)
+    config = check_config(stored.kept(changes) | changes)
     name = run["task"].get("task")
     if args.task is None and name not in TASKS:
         raise CheckpointError(

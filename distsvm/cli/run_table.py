@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from distsvm import checks
-from distsvm.cli.formatting import count, seconds, small
+from distsvm.cli.formatting import asked_for, count, seconds, small
 from distsvm.cli.summary import in_words
 from distsvm.errors import DAMAGE, CheckpointError
 from distsvm.storage import Place, place, read_json, read_manifest
@@ -15,7 +15,7 @@ from distsvm.stores import StorePath
 from distsvm.training.run_folder import FORMAT
 from distsvm.training.run_state import last_round, read_state
 
-HEAD = ("run", "task", "state", "round", "gap", "gap/C", "eps", "last sign")
+HEAD = ("run", "task", "state", "round", "gap", "gap/C", "asked for", "last sign")
 
 
 def is_run(folder: Place) -> bool:
@@ -72,26 +72,27 @@ def facts_of(folder: Place) -> dict[str, Any]:
         "primal": None if record is None else record.best_primal,
         "dual": None if record is None else record.dual,
         "gap": None if record is None else record.gap,
-        "C": used.get("C"), "eps": used.get("eps"),
+        "C": used.get("C"), "eps": used.get("eps"), "rel_gap": used.get("rel_gap"),
         "n_examples": used.get("n_examples"),
         "elapsed_s": None if record is None else record.elapsed_s,
     }  # fmt: skip
 
 
 def _ended_with(path: Place) -> dict[str, Any]:
-    """C and eps of the last session that ended; another than the first may have had other ones."""
+    """C, eps and rel_gap of the last session that ended; the first may have had other ones."""
     if not path.exists():
         return {}
     result = read_json(path, CheckpointError)
     with _believed(path):
-        return _limits({name: result[name] for name in ("C", "eps")})
+        return _limits({"C": result["C"], "eps": result["eps"], "rel_gap": result.get("rel_gap")})
 
 
 def _limits(found: dict[str, Any]) -> dict[str, Any]:
-    """C, eps and n_examples, as far as they are there."""
-    names = [name for name in ("C", "eps", "n_examples") if found.get(name) is not None]
+    """C, eps, rel_gap and n_examples, as far as they are there."""
+    names = [name for name in ("C", "eps", "rel_gap", "n_examples") if name in found]
     for name in names:
-        checks.number(name, found[name])
+        if found[name] is not None:
+            checks.number(name, found[name])
     return {name: found[name] for name in names}
 
 
@@ -114,7 +115,7 @@ def rows_of(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("round", f"{count(facts['round'])}, {seconds(facts['elapsed_s'])} of training"),
         (
             "gap",
-            f"{small(facts['gap'])}; gap/C {_gap_over_C(facts)} with eps {_known(facts['eps'])}",
+            f"{_known(facts['gap'])}; gap/C {_gap_over_C(facts)}; asked for: {_asked_for(facts)}",
         ),
     ]
 
@@ -124,7 +125,7 @@ def cells_of(facts: dict[str, Any]) -> list[str]:
     number = "–" if facts["round"] is None else count(facts["round"])
     return [
         facts["task"], facts["state"], number, _known(facts["gap"]),
-        _gap_over_C(facts), _known(facts["eps"]), seconds(facts["age_s"]),
+        _gap_over_C(facts), _asked_for(facts), seconds(facts["age_s"]),
     ]  # fmt: skip
 
 
@@ -135,6 +136,10 @@ def damaged_cells() -> list[str]:
 
 def _gap_over_C(facts: dict[str, Any]) -> str:
     return small(facts["gap"] / facts["C"]) if facts["gap"] is not None and facts["C"] else "–"
+
+
+def _asked_for(facts: dict[str, Any]) -> str:
+    return asked_for(facts["eps"], facts["rel_gap"])
 
 
 def _known(x: float | None) -> str:

@@ -6,7 +6,17 @@ import shlex
 from pathlib import Path
 
 from distsvm.cli.exits import code_of_end
-from distsvm.cli.formatting import count, counted, pairs, seconds, share, size, small, value
+from distsvm.cli.formatting import (
+    asked_for,
+    count,
+    counted,
+    pairs,
+    seconds,
+    share,
+    size,
+    small,
+    value,
+)
 from distsvm.cli.output import Output
 from distsvm.errors import DistSVMError
 from distsvm.report import write_report
@@ -72,7 +82,7 @@ def finish(
     resumable: bool = True,
 ) -> int:
     """Say how the run ended and where its model is; returns the exit code."""
-    code = code_of_end(result.stop_reason, result.eps)
+    code = code_of_end(result.stop_reason, result.eps, result.rel_gap)
     places = {"model": None if model is None else str(model), "run_dir": run_dir}
     extra = {"exit_code": code, "hinge_loss": hinge_loss(result)}
     output.record("result", result.summary() | places | extra)
@@ -103,14 +113,15 @@ def summary(result: TrainResult, compiled: bool, output: Output) -> list[str]:
     reached = result.stop_reason in ("eps", "rel_gap")
     mark = style.good if reached else style.bold
     bound = result.bound_on_rounds
+    target = asked_for(result.eps, result.rel_gap)
     rows = [
         ("certificate", f"{style.bold(result.certificate)}: {CERTIFICATES[result.certificate]}"),
         ("primal", style.bold(value(result.primal))),
         ("dual", style.bold(value(result.dual))),
         (
             "gap",
-            f"{style.bold(small(result.gap))}; gap/C {small(result.gap / result.C)} with eps "
-            f"{small(result.eps)}, gap/primal {_ratio(result.gap, result.primal)}",
+            f"{style.bold(small(result.gap))}; gap/C {small(result.gap / result.C)}, gap/primal "
+            f"{_ratio(result.gap, result.primal)}; asked for: {target}",
         ),
         ("stopped", mark(REASONS[result.stop_reason])),
         ("", ""),

@@ -12,6 +12,34 @@ from distsvm.errors import DataError, DistSVMError
 
 # How far above the primal value rounding may take the dual one, of its size.
 ROUNDING = 1e-9
+# A coarser relative gap than this is reached on the way: solvers work towards this one.
+COARSEST = 0.5
+
+
+@dataclass(frozen=True)
+class Target:
+    """The gap that ends a run: C·eps, rel_gap·primal, or the larger where both are given."""
+
+    eps: float | None = None
+    rel_gap: float | None = None
+
+    def reached(self, C: float, gap: float, primal: float) -> str | None:
+        """The name of the rule that a certified gap fulfils; None if it is still too large."""
+        if self.eps is not None and gap <= C * self.eps:
+            return "eps"
+        if self.rel_gap is not None and gap <= self.rel_gap * abs(primal):
+            return "rel_gap"
+        return None
+
+    def working_eps(self, C: float, dual: float) -> float:
+        """The eps to work towards while the dual value is this, in units of the loss.
+
+        For dual ≥ 0 and r = rel_gap < 1, primal − dual ≤ r·primal is the same as
+        primal − dual ≤ r/(1 − r)·dual. The right side never falls as a run goes on, and it needs
+        no primal value: what is done by it is never too coarse for the end.
+        """
+        r = min(self.rel_gap or 0.0, COARSEST)
+        return max(self.eps or 0.0, r / (1 - r) * max(0.0, dual) / C)
 
 
 @dataclass

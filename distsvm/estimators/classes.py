@@ -101,9 +101,11 @@ class MulticlassSVC(ClassSVC):
     C_per_example : float > 0, optional
         Instead of C: LIBLINEAR's and scikit-learn's C, which multiplies the sum.
     eps : float ≥ 0, optional
-        In units of the loss: stop when primal − dual ≤ C·eps. Default 0.001·Δ̄.
+        In units of the loss: stop when primal − dual ≤ C·eps. Default 0.001·Δ̄, unless rel_gap is
+        given.
     rel_gap : float ≥ 0, optional
-        Stop when (primal − dual) / primal ≤ rel_gap, if that is earlier.
+        Stop when (primal − dual) / primal ≤ rel_gap. Given alone it is the only rule of the gap;
+        with eps, the run stops when the first of the two holds.
     loss : "zero-one", or array of shape (k, k)
         Δ(y, ŷ) = loss[y, ŷ] in the order of classes_; the diagonal is 0.
     loss_scale : float > 0, default 1

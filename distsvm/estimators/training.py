@@ -87,8 +87,18 @@ def _warn_if_cut_short(result: TrainResult) -> None:
     if result.stop_reason in ("max_rounds", "max_seconds"):
         warnings.warn(
             f"stopped by {result.stop_reason} after {result.n_rounds} rounds with a gap of "
-            f"{result.gap:.3g} to the optimum; eps={result.eps:.3g} asks for a gap of at most "
-            f"C·eps = {result.C * result.eps:.3g}",
+            f"{result.gap:.3g} to the optimum; {_asked_for(result)}",
             ConvergenceWarning,
             stacklevel=4,
         )
+
+
+def _asked_for(result: TrainResult) -> str:
+    """The rules of the gap, with the gap that each allows."""
+    rules = []
+    if result.eps is not None:
+        rules.append(f"eps={result.eps:.3g} asks for at most C·eps = {result.C * result.eps:.3g}")
+    if result.rel_gap is not None:
+        most = result.rel_gap * abs(result.primal)
+        rules.append(f"rel_gap={result.rel_gap:.3g} asks for at most rel_gap·primal = {most:.3g}")
+    return ", or ".join(rules)

@@ -84,12 +84,13 @@ def _violation(view: RunView) -> np.ndarray:
 
 
 def _targets(view: RunView) -> list[Level]:
-    C, eps, primal = view.known("C"), view.known("eps"), view.bound("primal")
+    C, eps, rel_gap = view.known("C"), view.known("eps"), view.known("rel_gap")
+    primal = view.bound("primal")
     levels = []
     if C is not None and eps is not None and C * eps > 0:
         levels.append(Level("target", C * eps, value=f"C·eps = {number(C * eps, 2)}"))
-    if view.config.rel_gap and math.isfinite(primal) and primal != 0:
-        target = view.config.rel_gap * abs(primal)
+    if rel_gap and math.isfinite(primal) and primal != 0:
+        target = rel_gap * abs(primal)
         levels.append(Level("rel_gap", target, value=f"× P = {number(target, 2)}"))
     return levels
 

@@ -32,7 +32,8 @@ def _checked(data: Any) -> dict[str, Any]:
         name: unknown if data[name] is None else _real(name, data[name])
         for name, unknown in UNKNOWN.items()
     }
-    limits = {name: _optional(name, data[name]) for name in ("C", "eps", "bound_on_rounds")}
+    names = ("C", "eps", "rel_gap", "bound_on_rounds")  # earlier versions wrote no rel_gap
+    limits = {name: _optional(name, data.get(name)) for name in names}
     texts = {name: _text(name, data[name]) for name in ("certificate", "stop_reason")}
     checks.whole("n_rounds", data["n_rounds"])
     seconds = {str(name): _real(f"seconds of {name}", s) for name, s in data["seconds"].items()}

@@ -30,13 +30,13 @@ def _words(view: RunView) -> tuple[str, str, str]:
     result = view.result
     if result is None:
         return _unfinished(view)
-    reason = result["stop_reason"]
-    eps = "n/a" if result["eps"] is None else number(result["eps"])
+    reason, eps = result["stop_reason"], result["eps"]
     ended = f"after {counted(result['n_rounds'], 'round')}"
     known = {
         "eps": (
             "good", "Optimal to within eps",
-            f"Stopped {ended} because the gap is certified to be at most C·eps, with eps = {eps}.",
+            f"Stopped {ended} because the gap is certified to be at most C·eps"
+            + ("." if eps is None else f", with eps = {number(eps)}."),
         ),
         "rel_gap": (
             "good", "Optimal to within the relative gap asked for",
@@ -91,18 +91,18 @@ def _unfinished(view: RunView) -> tuple[str, str, str]:
 def _tiles(view: RunView) -> list[tuple[str, str, str, bool]]:
     """Name, value, note and whether it is one of the large ones."""
     primal, dual, gap = view.bound("primal"), view.bound("dual"), view.bound("gap")
-    C, eps = view.known("C"), view.known("eps")
+    C, eps, asked = view.known("C"), view.known("eps"), view.known("rel_gap")
     tiles = [
         ("Primal", resolved(primal, gap), "P(w) of the model: the optimum is not above", True),
         ("Dual", resolved(dual, gap), "the optimum is not below", True),
         ("Gap", number(gap), "primal − dual", True),
     ]
     if C is not None:
-        against = "eps is not recorded yet" if eps is None else _compared(gap / C, eps)
+        without = "eps is not recorded yet" if asked is None else "in units of the loss"
+        against = without if eps is None else _compared(gap / C, eps)
         tiles.append(("Gap / C", number(gap / C), against, True))
     relative = gap / abs(primal) if math.isfinite(primal) and primal != 0 else math.nan
-    asked = view.config.rel_gap
-    note = "gap / primal" if not asked else _compared(relative, asked, "rel_gap")
+    note = "gap / primal" if asked is None else _compared(relative, asked, "rel_gap")
     tiles.append(("Relative gap", number(relative), note, True))
     tiles.append(("Certificate", *_certificate(view), True))
     last = view.last

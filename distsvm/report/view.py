@@ -67,10 +67,10 @@ class RunView:
         return self.history[-1] if self.history else None
 
     def known(self, name: str) -> float | None:
-        """C or eps as used; None where the run has not said."""
+        """C, eps or rel_gap as used; None where the run has not said, or has no such rule."""
         used = self.last_result or self.run.get("used") or {}
-        found = used.get(name)
-        return getattr(self.config, name) if found is None else float(found)
+        value = used[name] if name in used else getattr(self.config, name)
+        return None if value is None else float(value)
 
     def bound(self, name: str) -> float:
         """primal, dual or gap: the result's, else those of the last round; NaN before that."""

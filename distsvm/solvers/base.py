@@ -183,5 +183,7 @@ class Solver(Protocol):
     def rounds(self, risk: Risk, state: State) -> Iterator[Round]:
         """Rounds without end; the caller stops when it has seen enough."""
 
-    def bound_on_rounds(self, radius: float | None, largest_loss: float) -> int | None:
+    def bound_on_rounds(
+        self, n_blocks: int, square_radius: float | None, largest_loss: float
+    ) -> int | None:
         """The theory's bound on the number of rounds until the gap is C·eps, if there is one."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from distsvm.cuts.bounds import Bounds
+from distsvm.cuts.bounds import Bounds, Target
 from distsvm.messages import Ascended, Ascent
 from distsvm.risks.algebra import advance, combination
 from distsvm.risks.blocks import BlockRisk
@@ -28,7 +28,7 @@ N_PASSES, N_PASSES_APART = 5, 1
 N_PARTS = 4
 # The held planes are done with when they show less than this part of the gap that the oracle saw.
 HELD_SHARE = 0.1
-# Values of planes count as equal when they differ by less than this part of eps.
+# Values of planes count as equal when they differ by less than this part of the working eps.
 TOL_SHARE = 0.1
 # How fast the averaged w follows w.
 AVERAGING = 0.3
@@ -45,7 +45,9 @@ class MultiPlane:
 
     Parameters
     ----------
-    C, eps : float
+    C : float
+    eps, rel_gap : float or None
+        The gap to reach, as Target says.
     share : float in (0, 1]
         The part of the examples that a round asks the oracle about, when it does not ask about all.
     memory_mb : float
@@ -65,7 +67,7 @@ class MultiPlane:
     """
 
     C: float
-    eps: float
+    eps: float | None
     share: float = 0.3
     memory_mb: float = 4096.0
     seed: int = 0
@@ -73,6 +75,7 @@ class MultiPlane:
     enumerates: bool = False
     weighs_features: bool = False
     largest_loss: float | None = None
+    rel_gap: float | None = None
     name: str = "multi-plane"
 
     def begin(self, risk: BlockRisk, start: np.ndarray | None) -> MultiPlaneState:
@@ -126,6 +129,9 @@ class MultiPlane:
 
     # --- the steps of a round --------------------------------------------------------------
 
+    def _eps(self, state: MultiPlaneState) -> float:
+        return Target(self.eps, self.rel_gap).working_eps(self.C, state.bounds.dual)
+
     def _whom_to_ask(self, state: MultiPlaneState) -> str:
         """The oracle while it brings the dual more for its work than the held planes do."""
         if state.bounds.w is None or state.number == self.max_rounds:
@@ -137,7 +143,7 @@ class MultiPlane:
             return "none"
         if self.share >= 1 or state.since >= FULL_AFTER:
             return "all"
-        done = state.since > 0 and state.unseen * state.gap <= self.C * self.eps
+        done = state.since > 0 and state.unseen * state.gap <= self.C * self._eps(state)
         return "all" if done else "some"
 
     def _point(self, state: MultiPlaneState) -> np.ndarray | None:
@@ -152,7 +158,7 @@ class MultiPlane:
         return Ascent(
             number=state.serial, taken=state.taken, sigma=state.sigma, ask=ask,
             share=self.share / n_parts, n_passes=N_PASSES if risk.n_apart == 1 else N_PASSES_APART,
-            n_parts=n_parts, least_rate=average, tol=TOL_SHARE * self.eps,
+            n_parts=n_parts, least_rate=average, tol=TOL_SHARE * self._eps(state),
             regain=state.regain(),
         )  # fmt: skip
 
@@ -328,7 +334,9 @@ class MultiPlane:
 
     # --- theory and checkpoints ------------------------------------------------------------
 
-    def bound_on_rounds(self, radius: float | None, largest_loss: float) -> int | None:
+    def bound_on_rounds(
+        self, n_blocks: int, square_radius: float | None, largest_loss: float
+    ) -> int | None:
         return None
 
     def restore(self, risk: BlockRisk, arrays: dict[str, np.ndarray]) -> MultiPlaneState:

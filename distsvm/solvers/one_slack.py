@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from distsvm import checks
-from distsvm.cuts.bounds import Bounds
+from distsvm.cuts.bounds import Bounds, Target
 from distsvm.cuts.cut import Cut
 from distsvm.cuts.working_set import WorkingSet
 from distsvm.qp import make_qp
@@ -90,15 +90,18 @@ class OneSlack:
 
     Parameters
     ----------
-    C, eps : float
-        The problem's C; a cut is worth adding when it is violated by more than eps.
+    C : float
+        The problem's.
+    eps, rel_gap : float or None
+        The gap to reach, as Target says. It makes the working eps of each round: a cut is worth
+        adding when it is violated by more than that.
     rescaling : "margin" or "slack"
         Only the theory's bound asks.
     qp : str
         "native", "cvxpy", "cvxpy:SOLVER", or "line-search" for a step instead of the QP.
     refresh_fraction : float in (0, 1]
         When the caches fail, ask the oracle about this part of the examples at a time, until the
-        cut is violated by eps or all were asked.
+        cut is violated by the working eps or all were asked.
     stabilise : float in (0, 1]
         µ: the oracle is asked at (1 − µ)·w_best + µ·w_model; 1 asks at w_model as the paper does.
     idle_solves : int
@@ -110,7 +113,7 @@ class OneSlack:
     """
 
     C: float
-    eps: float
+    eps: float | None
     rescaling: str = "margin"
     qp: str = "native"
     refresh_fraction: float = 1.0
@@ -118,6 +121,7 @@ class OneSlack:
     idle_solves: int = 50
     max_cuts: int | None = None
     max_rounds: int | None = None
+    rel_gap: float | None = None
     name: str = "one-slack"
 
     def begin(self, risk: Risk, start: np.ndarray | None) -> OneSlackState:
@@ -149,9 +153,12 @@ class OneSlack:
 
     # --- the steps of a round --------------------------------------------------------------
 
+    def _eps(self, state: OneSlackState) -> float:
+        return Target(self.eps, self.rel_gap).working_eps(self.C, state.bounds.dual)
+
     def _find(self, risk: Risk, state: OneSlackState) -> Found:
         """A violated cut from the caches if they have one, else from the oracle."""
-        slack = state.working.slack()
+        slack, eps = state.working.slack(), self._eps(state)
         must_certify = state.number in (1, self.max_rounds)
 
         def found(kind: str, point: np.ndarray, answer: Answer) -> Found:
@@ -165,7 +172,7 @@ class OneSlack:
         if risk.has_cache and not must_certify:
             with state.clock.phase("cache"):
                 cached = found("cached", state.w, risk.cached(state.w))
-            least = max(CACHE_SHARE * state.fresh_violation, self.eps, ROUNDING * cached.slack)
+            least = max(CACHE_SHARE * state.fresh_violation, eps, ROUNDING * cached.slack)
             if cached.violation > least:
                 return cached
         with state.clock.phase("cuts"):
@@ -176,7 +183,7 @@ class OneSlack:
             while True:
                 answer = risk.refresh(point, state.number, self.refresh_fraction)
                 asked = found("fresh" if answer.fresh else "refreshed", point, answer)
-                if answer.fresh or asked.violation > self.eps:
+                if answer.fresh or asked.violation > eps:
                     return asked
 
     def _point(self, state: OneSlackState) -> np.ndarray:
@@ -215,7 +222,7 @@ class OneSlack:
     ) -> QPSolution:
         """Solve the QP as precisely as this round deserves, from the last α; then w and D anew."""
         working = state.working
-        estimated_gap = self.C * max(violation, self.eps)
+        estimated_gap = self.C * max(violation, self._eps(state))
         if violation <= 0 and math.isfinite(state.bounds.gap):
             estimated_gap = state.bounds.gap
         with state.clock.phase("qp"):
@@ -265,11 +272,17 @@ class OneSlack:
 
     # --- theory and checkpoints ------------------------------------------------------------
 
-    def bound_on_rounds(self, radius: float | None, largest_loss: float) -> int | None:
-        """Theorems 5 and 6 of the paper; None where the radius is not known or eps is too large."""
-        if radius is None or radius == 0 or self.eps <= 0:
+    def bound_on_rounds(
+        self, n_blocks: int, square_radius: float | None, largest_loss: float
+    ) -> int | None:
+        """Theorems 5 and 6 of the paper, where they hold: one slack, the QP, the oracle asked at w.
+
+        None elsewhere, and where max ‖ψ‖² is not known or eps is not given, 0 or too large.
+        """
+        holds = n_blocks == 1 and self.stabilise == 1 and self.qp != "line-search"
+        if not (holds and square_radius and self.eps):
             return None
-        size = 4 * radius**2 * self.C
+        size = 4 * square_radius * self.C
         if self.rescaling == "slack":
             start, size = 1 / (size * largest_loss), size * largest_loss**2
         else:

@@ -224,8 +224,7 @@ class ClassOracle(Oracle):
         norms = self.square_norms
         # ‖code(y)‖² of each example, and the largest ‖code(y) − code(ŷ)‖².
         own, apart = (1.0, 2.0) if self.unit else (self.codes[0, 0] ** 2, 4 * self.codes[0, 0] ** 2)
-        radius = np.sqrt(norms.max(initial=0.0) * apart)
-        return norms * own, float(radius)
+        return norms * own, float(norms.max(initial=0.0) * apart)
 
     @property
     def n_bytes(self) -> int:

@@ -208,12 +208,12 @@ class Oracle(ABC):
 
     @abstractmethod
     def norms(self) -> tuple[np.ndarray, float | None]:
-        """‖Ψ(x_i, y_i)‖² of each example, and max ‖ψ_i(ŷ)‖ over all outputs, None if not known."""
+        """‖Ψ(x_i, y_i)‖² of each example, and max ‖ψ_i(ŷ)‖² over all outputs, None if not known."""
 
     def size(self, weights: np.ndarray) -> tuple[float, float | None]:
-        """Σ weight_i·‖Ψ(x_i, y_i)‖², and max ‖ψ_i(ŷ)‖ over all outputs, None if not known."""
-        norms, radius = self.norms()
-        return float(weights @ norms), radius
+        """Σ weight_i·‖Ψ(x_i, y_i)‖², and max ‖ψ_i(ŷ)‖² over all outputs, None if not known."""
+        norms, square_radius = self.norms()
+        return float(weights @ norms), square_radius
 
     @property
     @abstractmethod

@@ -160,7 +160,8 @@ class PythonOracle(Oracle):
         for row in range(self.n):
             truth = self._guard(row, self._features, row, self.truths[row])
             norms[row] = truth.value @ truth.value
-        return norms, self.task.radius()
+        radius = self.task.radius()
+        return norms, None if radius is None else radius**2
 
     @property
     def n_bytes(self) -> int:

@@ -22,7 +22,7 @@ class RunStart:
     n_workers: int
     executor: str
     C: float
-    eps: float
+    eps: float | None
     rel_gap: float | None
     max_rounds: int | None
     bound_on_rounds: int | None

@@ -27,9 +27,11 @@ class TrainConfig:
     C_per_example : float > 0, optional
         LIBLINEAR's C, instead of C: C = C_per_example · Σ c_i.
     eps : float ≥ 0, optional
-        In units of the loss: stop when primal − dual ≤ C·eps. Default 0.001·Δ̄.
+        In units of the loss: stop when primal − dual ≤ C·eps. Default 0.001·Δ̄, unless rel_gap is
+        given.
     rel_gap : float ≥ 0, optional
-        Stop when (primal − dual) / primal ≤ rel_gap.
+        Stop when (primal − dual) / primal ≤ rel_gap. Given alone it is the only rule of the gap;
+        with eps, the run stops when the first of the two holds.
     max_rounds, max_seconds : optional
         Stop after so many rounds of the run, or so many seconds of this session. The last round
         allowed asks the oracle, so that it certifies: with a cache, a run that is resumed after
@@ -209,6 +211,16 @@ class TrainConfig:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+    def kept(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """What stays of this configuration when a run is resumed with these changes.
+
+        A new eps takes the place of an earlier rel_gap, and the other way round: the earlier rule
+        may be the one that has ended the run.
+        """
+        rules = dict.fromkeys(("eps", "rel_gap"))
+        replaced = any(changes.get(rule) is not None for rule in rules)
+        return self.as_dict() | (rules if replaced else {})
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TrainConfig:

@@ -19,7 +19,8 @@ class PathPoint:
 
     Parameters
     ----------
-    C, eps : float
+    C, eps, rel_gap : float
+        As in TrainResult.
     certificate, primal, dual, gap, stop_reason :
         As in TrainResult. With folds: the weakest certificate, the means over the folds (so that
         the mean of their optima lies between), and all reasons that there were.
@@ -34,7 +35,7 @@ class PathPoint:
     """
 
     C: float
-    eps: float
+    eps: float | None
     certificate: str
     primal: float
     dual: float
@@ -48,13 +49,15 @@ class PathPoint:
     loss_error: float | None = None
     accuracy_error: float | None = None
     folds: tuple[PathPoint, ...] = ()
+    rel_gap: float | None = None
 
     @classmethod
     def of(cls, result: TrainResult, score: Score | None) -> PathPoint:
         return cls(
-            C=result.C, eps=result.eps, certificate=result.certificate, primal=result.primal,
-            dual=result.dual, gap=result.gap, stop_reason=result.stop_reason,
-            n_rounds=result.n_rounds, n_oracle_calls=result.n_oracle_calls,
+            C=result.C, eps=result.eps, rel_gap=result.rel_gap,
+            certificate=result.certificate, primal=result.primal, dual=result.dual, gap=result.gap,
+            stop_reason=result.stop_reason, n_rounds=result.n_rounds,
+            n_oracle_calls=result.n_oracle_calls,
             seconds=result.seconds["total"] - result.seconds["load"],
             validation_loss=None if score is None else score.mean_loss,
             validation_accuracy=None if score is None else score.accuracy,
@@ -144,7 +147,8 @@ def _joined(points: Sequence[PathPoint]) -> PathPoint:
         return float(spread / np.sqrt(len(points)))
 
     return PathPoint(
-        C=points[0].C, eps=points[0].eps, certificate="exact" if exact else "upper bound",
+        C=points[0].C, eps=points[0].eps, rel_gap=points[0].rel_gap,
+        certificate="exact" if exact else "upper bound",
         primal=mean("primal"), dual=mean("dual"), gap=mean("gap"), stop_reason=", ".join(reasons),
         n_rounds=sum(point.n_rounds for point in points),
         n_oracle_calls=sum(point.n_oracle_calls for point in points),

@@ -28,20 +28,23 @@ class TrainResult:
         "eps", "rel_gap", "max_rounds", "max_seconds", "validation" (no lower loss there),
         "precision" (rounding allows no more), or "interrupted".
     n_rounds, n_oracle_calls, n_cache_hits, n_cuts, n_support_cuts : int
+        An oracle call searches all outputs of one example, also within a visit of the dual ascent;
+        a cache hit looks only at planes that are held.
     n_planes, n_support_planes, n_refused_planes : int
         Planes that the workers held at the end; of the dual ascent also those with α > 0, and how
         many were refused on the way because plane_memory_mb was full (they cost rounds, and no
         bound is any less true).
     bound_on_rounds : int or None
-        The theory's bound on the number of rounds, where it applies.
+        The theory's bound on the number of rounds, where it holds: one-slack with one block,
+        stabilise=1 and no line search, until the gap is C·eps, if max ‖ψ‖ is known.
     seconds : dict of phase to float
         load, oracle, cache, qp, cuts, other, total.
     memory : dict of str to int
         Bytes of the packed examples ("data") and of the plane caches ("planes") of all workers,
         and of the driver's cuts ("cuts"); objects of Python tasks are not counted.
     history : list of Round
-    C, eps : float
-        As they were used.
+    C, eps, rel_gap : float
+        As they were used. None stands for a rule of the gap that the run did not have.
     activity : list of Activity
         What each worker did.
     best_validation : dict or None
@@ -71,7 +74,7 @@ class TrainResult:
     memory: dict[str, int]
     history: list[Round]
     C: float
-    eps: float
+    eps: float | None
     activity: list[Activity]
     n_examples: int
     best_validation: dict[str, Any] | None = None
@@ -79,6 +82,7 @@ class TrainResult:
     n_planes: int = 0
     n_support_planes: int = 0
     n_refused_planes: int = 0
+    rel_gap: float | None = None
     notes: list[str] = field(default_factory=list)
 
     def summary(self) -> dict[str, Any]:

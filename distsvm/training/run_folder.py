@@ -120,7 +120,7 @@ class RunFolder:
                     raise ValueError(f"{name} is {found!r:.40}")
             if not isinstance(run["task"].get("fields", {}), dict):
                 raise ValueError(f"fields is {run['task']['fields']!r:.40}")
-            for name in ("C", "eps", "n_examples", "n_dropped"):
+            for name in ("C", "eps", "rel_gap", "n_examples", "n_dropped"):
                 if run.get("used", {}).get(name) is not None:
                     checks.number(name, run["used"][name])
             for described in filter(None, (run.get("data"), run.get("validation"))):

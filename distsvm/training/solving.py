@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from distsvm.cuts.bounds import Target
 from distsvm.data import Dataset
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import ConfigError
@@ -79,14 +80,15 @@ def cut_into_shards(data: Dataset, config: TrainConfig, task: Task) -> list[Shar
 
 def make_solver(
     config: TrainConfig, task: Task, executor: Executor, shards: range, facts: Facts, C: float,
-    eps: float, has_cache: bool,
+    target: Target, has_cache: bool,
 ) -> tuple[Any, Any]:  # fmt: skip
     """The solver and its risk."""
     if config.asynchronous:
         _check_together(config, task, executor)
     if holds_planes(config, task):
         solver = MultiPlane(
-            C=C, eps=eps, share=config.ask_share, memory_mb=config.plane_memory_mb,
+            C=C, eps=target.eps, rel_gap=target.rel_gap, share=config.ask_share,
+            memory_mb=config.plane_memory_mb,
             seed=config.random_state or 0, max_rounds=config.max_rounds,
             enumerates=task.enumerates, weighs_features=task.weighs_features,
             largest_loss=task.largest_loss if task.compiled and not task.enumerates else None,
@@ -103,7 +105,7 @@ def make_solver(
     if max_cuts is None and config.qp == "line-search":
         max_cuts = LINE_SEARCH_CUTS * n_blocks
     one_slack = OneSlack(
-        C=C, eps=eps, rescaling=config.rescaling, qp=config.qp,
+        C=C, eps=target.eps, rel_gap=target.rel_gap, rescaling=config.rescaling, qp=config.qp,
         refresh_fraction=config.refresh_fraction, stabilise=config.stabilise,
         idle_solves=config.idle_solves, max_cuts=max_cuts, max_rounds=config.max_rounds,
     )  # fmt: skip

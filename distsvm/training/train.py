@@ -98,7 +98,8 @@ def resume(
         The task's class, if it is not one of distsvm's own.
     **changes
         New values for what may differ: when to stop (eps, rel_gap, max_rounds, max_seconds,
-        patience) and where to run (executor, n_workers, …). A folder may be a stranger's, so two of
+        patience) and where to run (executor, n_workers, …). A new eps or rel_gap takes the place of
+        both earlier ones. A folder may be a stranger's, so two of
         them are never taken from it: the address of a Ray cluster, with which pickles are
         exchanged (name it again, in executor_options or as RAY_ADDRESS), and cache_dir.
     """
@@ -132,7 +133,7 @@ def resume(
 
 def _without_places(stored: TrainConfig, changes: dict[str, Any], run_dir: str) -> dict[str, Any]:
     """What a run's folder says of its configuration, but for where code and data would go to."""
-    config = stored.as_dict()
+    config = stored.kept(changes)
     if "executor" in changes:
         config["executor_options"] = {}  # those of an earlier executor do not fit another one
     address = config["executor_options"].pop("address", None)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from distsvm.cuts.bounds import Target
 from distsvm.data import open_data
 from distsvm.data.files import whole_path
 from distsvm.data.keeping import Keeping
@@ -170,9 +171,11 @@ class Trainer:
         """Make the solver and its state: new, from an earlier model, or from a checkpoint."""
         config = self.config
         self.C = self.default_C() if C is None else C
-        self.eps = EPS_SHARE * self.task.loss_unit if config.eps is None else config.eps
+        self.target = Target(config.eps, config.rel_gap)
+        if config.eps is None and config.rel_gap is None:
+            self.target = Target(eps=EPS_SHARE * self.task.loss_unit)
         self.solver, self.risk = make_solver(
-            config, self.task, self.executor, self.shards, self.facts, self.C, self.eps,
+            config, self.task, self.executor, self.shards, self.facts, self.C, self.target,
             self.cache_size > 0,
         )  # fmt: skip
         self.saving = self._saving()
@@ -287,8 +290,8 @@ class Trainer:
     def _start_facts(self) -> RunStart:
         return RunStart(
             n_examples=self.facts.n_examples, dim=self.task.dim, n_shards=len(self.shards),
-            n_workers=self.executor.n_workers, executor=self.executor.name, C=self.C, eps=self.eps,
-            rel_gap=self.config.rel_gap, max_rounds=self.config.max_rounds,
+            n_workers=self.executor.n_workers, executor=self.executor.name, C=self.C,
+            eps=self.target.eps, rel_gap=self.target.rel_gap, max_rounds=self.config.max_rounds,
             bound_on_rounds=self._bound(), first_round=len(self.history) + 1,
             n_dropped=self.facts.n_dropped,
         )  # fmt: skip
@@ -317,12 +320,10 @@ class Trainer:
 
     def _reason(self, record: Round, fresh_only: bool = False) -> str | None:
         """Why to stop now, or None. Bounds are only believed after a fresh round."""
-        config, gap = self.config, record.gap
+        config = self.config
         if record.kind == "fresh":
-            if gap <= self.C * self.eps:
-                return "eps"
-            if config.rel_gap is not None and gap <= config.rel_gap * abs(record.best_primal):
-                return "rel_gap"
+            if reached := self.target.reached(self.C, record.gap, record.best_primal):
+                return reached
             if self.state.stalled:
                 return "precision"
             if self.watch.best is not None and self.watch.n_since >= config.patience:
@@ -339,7 +340,8 @@ class Trainer:
     def _result(self, reason: str) -> TrainResult:
         bounds, last = self.watch.chosen(self.state.bounds), self.history[-1]
         assert bounds.w is not None
-        if not bounds.w.any() and bounds.gap > self.C * self.eps:
+        reached = self.target.reached(self.C, bounds.gap, bounds.primal)
+        if not (bounds.w.any() or reached):
             log.warning(
                 "no w so far has a smaller primal value than w = 0, which predicts the same for "
                 "everything; more rounds, or a smaller C, will help"
@@ -351,13 +353,16 @@ class Trainer:
             n_cache_hits=last.n_cache_hits, n_cuts=last.n_cuts, n_support_cuts=last.n_support_cuts,
             bound_on_rounds=self._bound(), seconds=self._seconds(), memory=self._memory(),
             history=self.history,
-            C=self.C, eps=self.eps, activity=self.executor.activity(),
+            C=self.C, eps=self.target.eps, rel_gap=self.target.rel_gap,
+            activity=self.executor.activity(),
             n_examples=self.facts.n_examples, n_dropped=self.facts.n_dropped,
             best_validation=self.watch.best,
             n_planes=last.n_planes, n_support_planes=last.n_support_planes,
             n_refused_planes=last.n_refused_planes, notes=[*self.notes, *self._notes],
         )  # fmt: skip
-        facts = ("certificate", "primal", "dual", "gap", "stop_reason", "n_rounds", "C", "eps")
+        facts = (
+            "certificate", "primal", "dual", "gap", "stop_reason", "n_rounds", "C", "eps", "rel_gap"
+        )  # fmt: skip
         result.model.facts.update({name: getattr(result, name) for name in facts})
         result.model.facts["rescaling"] = self.config.rescaling
         if self.data_notes is not None:
@@ -365,7 +370,9 @@ class Trainer:
         return result
 
     def _bound(self) -> int | None:
-        return self.solver.bound_on_rounds(self.facts.radius, self.task.largest_loss)
+        return self.solver.bound_on_rounds(
+            self.risk.n_blocks, self.facts.square_radius, self.task.largest_loss
+        )
 
     def _seconds(self) -> dict[str, float]:
         phases = dict(self.state.clock.seconds)

@@ -92,7 +92,11 @@ class BlockAscent:
         work = ROUND_WORK + n_calls * self.oracle.call_work()
         for number, rows in enumerate(self._passes(todo)):
             found = self.stock.visit(climber, rows, todo.tol)
-            total, n_visits = total.plus(found), n_visits + rows.size
+            total = total.plus(found)
+            if self.stock.asks:  # what was searched counts as asked
+                n_calls += rows.size
+            else:
+                n_visits += rows.size
             if number == 0 and self._begins_with_all(todo):
                 self.share[:] = self.stock.held.gap
             if found.gain <= todo.least_rate * found.work:

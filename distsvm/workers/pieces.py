@@ -228,9 +228,9 @@ class PiecedOracle(Oracle):
 
     def norms(self) -> tuple[np.ndarray, float | None]:
         parts = [oracle.norms() for oracle in self._all()]
-        known = [radius for _, radius in parts if radius is not None]
-        radius = max(known) if len(known) == len(parts) else None
-        return np.concatenate([norms for norms, _ in parts]), radius
+        known = [square for _, square in parts if square is not None]
+        square_radius = max(known) if len(known) == len(parts) else None
+        return np.concatenate([norms for norms, _ in parts]), square_radius
 
     @property
     def n_bytes(self) -> int:

@@ -104,13 +104,13 @@ class ShardWorker:
         n_dropped = self._drop_unfit(task, cache_size)
         factor = self.oracle.class_weights()
         self.weight = self.own_weight if factor is None else self.own_weight * factor
-        square_norm, radius = self.oracle.size(self.weight)
+        square_norm, square_radius = self.oracle.size(self.weight)
         return Facts(
             n_examples=self.oracle.n,
             n_dropped=n_dropped,
             weight=float(self.weight.sum()),
             square_norm=square_norm,
-            radius=radius,
+            square_radius=square_radius,
             data_bytes=self.oracle.n_bytes,
             plane_bytes=self.cache.n_bytes,
             fingerprint=self.fingerprint() if fingerprint else "",

@@ -16,10 +16,13 @@ from distsvm.data import open_data
 from distsvm.data.synthetic import make_multiclass
 from distsvm.data.synthetic_trees import make_treebank
 from distsvm.solvers.multi_plane import MultiPlane
+from distsvm.tasks.class_oracle import ClassOracle
 from distsvm.tasks.parse import ParseTask
 from distsvm.tasks.sequence import SequenceTask
 from distsvm.vectors import to_dense
 from distsvm.workers.shard_worker import ShardWorker
+from distsvm.workers.stock import PlaneStock
+from distsvm.workers.whole_stock import WholeStock
 
 BLOCKS = [1, 3, 8]
 EPS = 1e-4
@@ -294,3 +297,29 @@ def test_the_dual_itself_never_falls_for_any_task_whoever_is_lost(make, rescalin
             break
     assert n_lost == 4
     assert record.gap <= problem.C * 1e-3
+
+
+@pytest.mark.parametrize("memory_mb", [100.0, 0.012])
+def test_whatever_was_searched_counts_as_an_oracle_call(memory_mb, monkeypatch):
+    searched, looked_up = [], []
+
+    def counting(cls, name, counts):
+        own = getattr(cls, name)
+
+        def counted(self, first, rows, *rest):
+            counts.append(rows.size)
+            return own(self, first, rows, *rest)
+
+        monkeypatch.setattr(cls, name, counted)
+
+    counting(ClassOracle, "separate", searched)
+    counting(WholeStock, "visit", searched)
+    counting(PlaneStock, "visit", looked_up)
+    rng = np.random.default_rng(0)
+    result = train(
+        MulticlassTask(), rng.normal(size=(60, 4)), rng.integers(0, 40, 60), C=50.0, eps=0.01,
+        solver="multi-plane", plane_memory_mb=memory_mb, n_shards=2, executor="serial",
+        max_rounds=8,
+    )  # fmt: skip
+    assert (result.n_oracle_calls, result.n_cache_hits) == (sum(searched), sum(looked_up))
+    assert (result.n_cache_hits == 0) == (memory_mb == 100.0)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from toy_tasks import BoundedChain, ToyChain, all_planes, primal, toy_chains
 
-from distsvm import train
+from distsvm import MulticlassTask, train
 from distsvm.solvers.one_slack import OneSlack
 
 INPUTS, OUTPUTS = toy_chains(n=40, seed=2)
@@ -163,15 +163,37 @@ def test_the_theory_bounds_the_rounds(rescaling):
     # ρ² and the formulas are those of theorems 5 and 6.
     rounds = run(rescaling=rescaling, eps=0.01, cache_size=0, stabilise=1.0).n_rounds
     planes = all_planes(ToyChain(), INPUTS, OUTPUTS, "margin")
-    radius = max(np.linalg.norm(p) for rows in planes for p, _ in rows)
+    square = max(p @ p for rows in planes for p, _ in rows)
     solver = OneSlack(C=C, eps=0.01, rescaling=rescaling)
-    bound = solver.bound_on_rounds(radius, 1.0)
-    by_hand = max(0, math.ceil(math.log2(1 / (4 * radius**2 * C)))) + math.ceil(
-        16 * radius**2 * C / 0.01
-    )
+    bound = solver.bound_on_rounds(1, square, 1.0)
+    by_hand = max(0, math.ceil(math.log2(1 / (4 * square * C)))) + math.ceil(16 * square * C / 0.01)
     assert rounds <= bound == by_hand
-    assert solver.bound_on_rounds(None, 1.0) is None
-    assert OneSlack(C=1e-9, eps=1.0).bound_on_rounds(1.0, 1.0) is None
+    assert solver.bound_on_rounds(1, None, 1.0) is None
+    assert OneSlack(C=1e-9, eps=1.0).bound_on_rounds(1, 1.0, 1.0) is None
+
+
+def test_the_bound_on_rounds_is_that_of_theorem_5_to_the_last_round():
+    # ‖x‖² = 4 with the intercept, so that ρ² = 8, and 16·ρ²·C/ε = 640.
+    X = [[1, 1, 1], [1, -1, 1], [-1, 1, 1]]
+    result = train(
+        MulticlassTask(), np.array(X, float), [0, 1, 2], C=0.5, eps=0.1, stabilise=1.0,
+        solver="one-slack", executor="serial",
+    )  # fmt: skip
+    assert result.bound_on_rounds == 640
+    assert result.n_rounds <= 640
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{}, {"stabilise": 1.0, "n_blocks": 2}, {"stabilise": 1.0, "eps": None, "rel_gap": 0.1},
+     {"stabilise": 1.0, "qp": "line-search"},
+     {"stabilise": 1.0, "solver": "multi-plane", "n_shards": 1}],
+)  # fmt: skip
+def test_no_bound_on_rounds_is_given_where_the_theorem_does_not_hold(config):
+    settings = {"C": 2.0, "eps": 0.1, "solver": "one-slack", "executor": "serial", "n_shards": 2}
+    assert (
+        train(MulticlassTask(), np.eye(3), [0, 1, 2], **settings | config).bound_on_rounds is None
+    )
 
 
 def test_separable_data_needs_no_slack():

@@ -131,12 +131,12 @@ def test_sparse_rows_are_not_copied_and_shards_share_them():
 def test_radius_and_size_are_those_of_the_joint_features():
     (task, shard), X, y = problem(3, 12, 4, 3, False, False, True, False, np.float64)
     weights = np.arange(1.0, 13)
-    square, radius = task.oracle(shard, "margin").size(weights)
+    square, square_radius = task.oracle(shard, "margin").size(weights)
     psi = [[to_dense(task.joint_features(x, c)) for c in range(3)] for x in X]
     expected = sum(c * p[t] @ p[t] for c, p, t in zip(weights, psi, y, strict=True))
     largest = max(np.linalg.norm(p[a] - p[b]) for p in psi for a in range(3) for b in range(3))
     assert np.isclose(square, expected)
-    assert np.isclose(radius, largest)
+    assert np.isclose(square_radius, largest**2)
 
 
 def test_badly_scaled_features_warn_once_and_scale_mends_it(caplog):
@@ -210,14 +210,14 @@ def test_thousands_of_classes_take_little_more_memory_than_w():
     task, shard = prepared(MulticlassTask(), X, np.arange(k))
     tracemalloc.start()
     oracle = task.oracle(shard, "margin")
-    square, radius = oracle.size(np.ones(k))
+    square, square_radius = oracle.size(np.ones(k))
     answer = oracle.separate(oracle.view(np.zeros(task.dim)), np.arange(64))
     oracle.accumulate(answer.planes, np.ones(64), np.zeros(task.dim))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20e6  # a matrix of 5000 × 5000 would be 200 MB
     assert np.isclose(square, (X**2).sum() + k)
-    assert np.isclose(radius, np.sqrt(2 * ((X**2).sum(axis=1).max() + 1)))
+    assert np.isclose(square_radius, 2 * ((X**2).sum(axis=1).max() + 1))
 
 
 def test_labels_too_large_for_whole_numbers_stay_as_they_are():

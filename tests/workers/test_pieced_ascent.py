@@ -54,7 +54,10 @@ def test_answers_say_what_has_changed_in_all_pieces(tmp_path, case, n_rounds):
         memory = bound(tmp_path, case, pieces=False)
         assert np.isclose(answer.upper, memory.fresh(w).upper, rtol=1e-12)
         np.testing.assert_allclose(to_dense(answer.holding.a), w, atol=1e-9)
-        assert answer.n_calls == made.oracle.n == memory.oracle.n
+        assert made.oracle.n == memory.oracle.n
+        assert answer.n_calls >= made.oracle.n
+        # Only visits that search all outputs are calls, too.
+        assert (answer.n_calls > made.oracle.n) == (answer.n_visits == 0) == ("classes" in case)
     else:
         assert answer.holding is None
 

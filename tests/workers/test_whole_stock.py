@@ -41,7 +41,9 @@ def test_answers_say_what_has_changed(rescaling):
     dual = alpha @ planes.loss - 0.5 * w @ w
     assert np.isclose(sum(answer.gain for answer in answers), dual)
     assert (stock.held.alpha.sum(axis=1) <= C_SHARE * WEIGHT * (1 + 1e-12)).all()
-    assert [answer.n_calls for answer in answers] == [N, 0, 0, 0, N, 0]
+    assert not any(answer.n_visits for answer in answers)  # every visit searches all outputs
+    least = {"all": 2 * N, "some": N, "none": 1}
+    assert all(a.n_calls >= least[kind] for a, kind in zip(answers, KINDS, strict=True))
     assert answers[-1].n_support == answers[-1].n_planes == alpha.size
     assert answers[-1].n_bytes == stock.n_bytes == WholeStock.bytes_for(made.oracle)
 
