@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from distsvm import checks
 from distsvm.data.files import whole_path
 from distsvm.data.opening import names_files
 from distsvm.data.remembered import plain_options
@@ -117,6 +118,10 @@ class RunFolder:
                 found = run[name] if name == "task" else run.get(name, {})
                 if not isinstance(found, dict):
                     raise ValueError(f"{name} is {found!r:.40}")
+            C = run.get("used", {}).get("C", 1.0)
+            checks.number("C", C)
+            if not C > 0:
+                raise ValueError(f"C is {C!r}, expected a number > 0")
             for described in filter(None, (run.get("data"), run.get("validation"))):
                 if not _names_paths(described["paths"], described["options"]):
                     raise ValueError(f"{described!r:.40} names no data")
