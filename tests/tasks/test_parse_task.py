@@ -77,10 +77,11 @@ def test_most_violated_tree_equals_enumeration(seed, kind, case):
 def test_parse_task_passes_check_task(losses):
     done = 0
     for seed in range(60):
-        rules, chains, max_chain, _, trees = problem(seed)
+        rules, chains, max_chain, sentence, trees = problem(seed)
         if 3 <= len(trees) < 60:
             done += 1
-            task = ParseTask(losses, rules=rules, chains=chains, max_chain=max_chain)
+            given = {"rules": rules, "chains": chains, "max_chain": max_chain}
+            task = ParseTask(losses, longest=len(sentence), **given)
             examples = [(tree.sentence(), tree) for tree in trees[:3]]
             check_task(task, examples, outputs=lambda x, trees=trees: trees, n_points=3)
     assert done >= 4
