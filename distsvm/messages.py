@@ -27,6 +27,8 @@ class Summary:
         features.
     largest : float64 array of shape (n_columns,), or None
         max_i |x_ij| of each column.
+    n_weighted : int
+        Examples of weight > 0; 0 where the task does not count them.
     """
 
     n_examples: int
@@ -36,6 +38,7 @@ class Summary:
     least_column: int = 0
     n_columns: int = 0
     largest: np.ndarray | None = None
+    n_weighted: int = 0
 
     def __add__(self, other: Summary) -> Summary:
         labels, counts = None, None
@@ -61,6 +64,7 @@ class Summary:
             least_column=min(self.least_column, other.least_column),
             n_columns=max(self.n_columns, other.n_columns),
             largest=largest,
+            n_weighted=self.n_weighted + other.n_weighted,
         )
 
 
@@ -291,6 +295,8 @@ class Facts:
     ----------
     n_examples, n_dropped : int
         Examples that are trained on, and those left out because the task cannot (see Task.unfit).
+    n_weighted : int
+        Examples of weight c_i > 0 among those that are trained on.
     weight : float
         Σ c_i, class weights included.
     square_norm : float
@@ -305,6 +311,7 @@ class Facts:
 
     n_examples: int
     n_dropped: int
+    n_weighted: int
     weight: float
     square_norm: float
     square_radius: float | None
@@ -317,6 +324,7 @@ class Facts:
         return Facts(
             self.n_examples + other.n_examples,
             self.n_dropped + other.n_dropped,
+            self.n_weighted + other.n_weighted,
             self.weight + other.weight,
             self.square_norm + other.square_norm,
             max(self.square_radius, other.square_radius) if known else None,  # type: ignore[type-var]

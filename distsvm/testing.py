@@ -5,16 +5,22 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from distsvm.errors import DistSVMError, TaskError
+from distsvm.errors import DistSVMError, TaskError, renamed
 from distsvm.tasks.base import Bounded, Task
-from distsvm.tasks.python import as_sparse
+from distsvm.tasks.python import checked
 from distsvm.vectors import SparseVector, dot, subtract, to_dense
 
 ROUNDING = 1e-9
+VALUES = {
+    "margin": "Δ(y, ŷ) − ⟨w, Ψ(x, y) − Ψ(x, ŷ)⟩",
+    "slack": "Δ(y, ŷ)·(1 − ⟨w, Ψ(x, y) − Ψ(x, ŷ)⟩)",
+}
+"""What separate maximises, by rescaling."""
 
 
 def check_task(
@@ -34,22 +40,38 @@ def check_task(
         A few small ones.
     outputs : function of x, optional
         All outputs that are possible for x. With it the searches are compared with enumeration;
-        without it only with each other and with the truth.
+        without it with the truth and with all outputs that were found for x at any w.
     n_points : int
         How many random w to try, besides w = 0.
     seed : int
     """
     check = _Check(task, examples, outputs)
+    check.contract()
     rng = np.random.default_rng(seed)
     points = [np.zeros(task.dim)]
     points += [rng.standard_normal(task.dim) * 10.0**e for e in np.linspace(-2, 1, n_points)]
-    check.contract()
     for w in points:
         w.flags.writeable = False  # as it is for a worker
-        for number in range(len(examples)):
-            check.searches(w, number)
+    for number in range(len(examples)):
+        check.searches(points, number)
+    for w in points:
         for rescaling in sorted(task.rescalings):
             check.oracle(w, rescaling)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rival:
+    """An output with Δ(y, ŷ), Ψ(x, ŷ) and ψ = Ψ(x, y) − Ψ(x, ŷ)."""
+
+    output: Any
+    loss: float
+    features: SparseVector
+    psi: np.ndarray
+
+    def value(self, w: np.ndarray, rescaling: str) -> float:
+        """What separate maximises."""
+        margin = float(self.psi @ w)
+        return self.loss * (1 - margin) if rescaling == "slack" else self.loss - margin
 
 
 class _Check:
@@ -87,37 +109,74 @@ class _Check:
             cost = self._call(number, "cost", x)
             self._claim(number, cost > 0, f"cost(x) is {cost}, expected > 0")
 
-    def searches(self, w: np.ndarray, number: int) -> None:
-        """decode and separate find maxima at w, and give the same answer again."""
+    def searches(self, points: Sequence[np.ndarray], number: int) -> None:
+        """decode and separate find maxima at every w, among all outputs that any search found.
+
+        An answer that is wrong at one w is often right at another: the pool of all answers shows
+        a search that forgets the loss, also where outputs cannot be listed.
+        """
         x, y = self.examples[number]
-        found = self._call(number, "decode", w, x)
-        rivals = [y] if self.outputs is None else list(self.outputs(x))
-        score = self._score(number, w, x, found)
+        kinds = sorted(self.task.rescalings)
+        decoded = [self._call(number, "decode", w, x) for w in points]
+        answers = {
+            rescaling: [self._separate(number, w, rescaling) for w in points] for rescaling in kinds
+        }
+        pool = [y, *decoded, *(output for found in answers.values() for output, _ in found)]
+        pool += [] if self.outputs is None else list(self.outputs(x))
+        rivals = [self._rival(number, output) for output in pool]
+        for i, w in enumerate(points):
+            self._decodes(number, w, decoded[i], rivals)
+            for rescaling in kinds:
+                self._separates(number, w, rescaling, answers[rescaling][i], rivals)
+
+    def _rival(self, number: int, output: Any) -> _Rival:
+        """An output with its Δ and Ψ, which no w changes."""
+        x, y = self.examples[number]
+        loss = self._call(number, "loss", y, output)
+        self._claim(number, loss >= 0, f"loss(y, {output!r}) is {loss}, expected ≥ 0")
+        largest = self.task.largest_loss
+        self._claim(
+            number,
+            loss <= largest * (1 + ROUNDING),
+            f"loss(y, {output!r}) is {loss:.6g}, above largest_loss, which is {largest:.6g}",
+        )
+        psi = subtract(self._features(number, x, y), self._features(number, x, output))
+        return _Rival(output, loss, self._features(number, x, output), to_dense(psi))
+
+    def _decodes(self, number: int, w: np.ndarray, found: Any, rivals: Sequence[_Rival]) -> None:
+        score = dot(self._rival(number, found).features, w)
         for rival in rivals:
-            other = self._score(number, w, x, rival)
+            other = dot(rival.features, w)
             self._claim(
                 number,
                 score >= other - self._rounding(w, score, other),
-                f"decode gives {found!r} with score {score:.6g}, but {rival!r} has {other:.6g}",
+                f"decode gives {found!r} with score {score:.6g}, but {rival.output!r} has "
+                f"{other:.6g}",
             )
-        for rescaling in sorted(self.task.rescalings):
-            self._separates(w, number, rescaling, [*rivals, y, found])
 
-    def _separates(self, w: np.ndarray, number: int, rescaling: str, rivals: list[Any]) -> None:
+    def _separate(self, number: int, w: np.ndarray, rescaling: str) -> tuple[Any, float | None]:
+        """The answer of separate, and its upper bound if it gives one."""
         x, y = self.examples[number]
         answer = self._call(number, "separate", w, x, y, rescaling)
-        upper = None
         if isinstance(answer, Bounded):
-            answer, upper = answer.output, answer.upper
-        reached = self._value(number, w, answer, rescaling)
+            return answer.output, answer.upper
+        return answer, None
+
+    def _separates(
+        self, number: int, w: np.ndarray, rescaling: str, found: tuple[Any, float | None],
+        rivals: Sequence[_Rival],
+    ) -> None:  # fmt: skip
+        answer, upper = found
+        reached = self._rival(number, answer).value(w, rescaling)
         limit = reached if upper is None else upper
         for rival in rivals:
-            value = self._value(number, w, rival, rescaling)
+            value = rival.value(w, rescaling)
             self._claim(
                 number,
                 limit >= value - self._rounding(w, limit, value),
-                f"separate({rescaling}) gives {answer!r} with value {limit:.6g}, "
-                f"but {rival!r} has {value:.6g}",
+                f"separate({rescaling}) gives {answer!r} with value {limit:.6g}, but "
+                f"{rival.output!r} has {value:.6g}; expected the largest value of "
+                f"{VALUES[rescaling]}",
             )
         self._claim(
             number,
@@ -152,27 +211,16 @@ class _Check:
     # --- what the task says of one example ---------------------------------------------------
 
     def _features(self, number: int, x: Any, y: Any) -> SparseVector:
-        return as_sparse(self._call(number, "joint_features", x, y), self.task.dim)
-
-    def _score(self, number: int, w: np.ndarray, x: Any, y: Any) -> float:
-        return dot(self._features(number, x, y), w)
-
-    def _value(self, number: int, w: np.ndarray, output: Any, rescaling: str) -> float:
-        x, y = self.examples[number]
-        loss = float(self._call(number, "loss", y, output))
-        self._claim(number, loss >= 0, f"loss(y, {output!r}) is {loss}, expected ≥ 0")
-        psi = subtract(self._features(number, x, y), self._features(number, x, output))
-        margin = float(to_dense(psi) @ w)
-        return loss * (1 - margin) if rescaling == "slack" else loss - margin
+        return self._call(number, "joint_features", x, y)
 
     def _rounding(self, w: np.ndarray, *values: float) -> float:
         return ROUNDING * max(1.0, float(np.abs(w).sum()), *(abs(v) for v in values))
 
     def _call(self, number: int, method: str, *args: Any) -> Any:
         try:
-            return getattr(self.task, method)(*args)
-        except DistSVMError:
-            raise
+            return checked(self.task, method, getattr(self.task, method)(*args))
+        except DistSVMError as error:
+            raise renamed(error, f"example {number}") from error
         except Exception as error:
             raise TaskError(
                 f"example {number}: {method} raised {type(error).__name__}: {error}"

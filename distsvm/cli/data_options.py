@@ -115,7 +115,7 @@ def _add_tables(group: argparse._ArgumentGroup, required_labels: bool) -> None:
     )  # fmt: skip
     group.add_argument(
         "--weight-column", metavar="NAME", default=absent,
-        help="Parquet: the column of example weights; a weight of 2 is the example twice",
+        help="Parquet: the column of example weights; at a given C, 2 is the example twice",
     )  # fmt: skip
 
 

@@ -45,8 +45,9 @@ GROUPS: dict[str, tuple[Option, ...]] = {
     "objective: min_w ½‖w‖² + C·R(w), R(w) = Σ c_i·H_i(w) / Σ c_i": (
         Option("--C", "C", number, "C",
                "multiplies the mean hinge loss; LIBLINEAR's C is C / Σ c_i (C / n without "
-               "weights). Default: 10 · Σ c_i · Δ̄ / mean ‖Ψ(x, y)‖², Δ̄ the largest loss (hamming: "
-               "the mean length; brackets: their mean number in a tree)"),
+               "weights). Default: 10 · n · Δ̄ / mean ‖Ψ(x, y)‖², n the number of examples of "
+               "weight > 0, Δ̄ the largest loss (hamming: the mean length; brackets: their mean "
+               "number in a tree)"),
         Option("--C-per-example", "C_per_example", number, "C",
                "LIBLINEAR's C, instead of --C: C = C_per_example · Σ c_i"),
         Option("--rescaling", "rescaling", text, "KIND",

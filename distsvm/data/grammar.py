@@ -47,8 +47,15 @@ def rules_of(tree: Tree) -> Counter[str]:
 
 
 def chains_of(tree: Tree) -> set[str]:
-    """The maximal unary chains of two rules or more, as `X => Y => 'Z'`."""
-    return {" => ".join(map(_text, chain)) for chain, _ in constituents(tree) if len(chain) > 2}
+    """The maximal unary chains that may be no simple chain of few rules, as `X => Y => 'Z'`.
+
+    These are the chains of two rules or more, and the loops `X => X`.
+    """
+    return {
+        " => ".join(map(_text, chain))
+        for chain, _ in constituents(tree)
+        if len(chain) > 2 or (len(chain) == 2 and chain[0] == chain[1])
+    }
 
 
 def n_brackets(uses: Mapping[str, float]) -> float:
@@ -239,7 +246,7 @@ def _chains(
     for parent, child in sorted(unary):
         below[parent].append(child)
     single: list[tuple[int, ...]] = [(s,) for s in range(n_symbols)]
-    found: set[tuple[int, ...]] = {*unary, *given}
+    found: set[tuple[int, ...]] = {pair for pair in unary if pair[0] != pair[1]} | set(given)
     longest = single
     for _ in range(max_chain):
         longer = (

@@ -57,7 +57,7 @@ def is_tag_rule(text: str) -> bool:
     return text[0] == "'"
 
 
-def learn_tag_rules(uses: Mapping[str, float], min_word_count: int) -> dict[str, float]:
+def learn_tag_rules(uses: Mapping[str, float], min_word_count: float) -> dict[str, float]:
     """The tag rules and their counts, of how often each text of uses_of_words came.
 
     A class is kept if rare words (fewer than min_word_count in all) have it as often as that; it

@@ -39,7 +39,8 @@ class ClassSVC(ClassifierMixin, LinearClasses):
             float32 stays float32; sparse features stay sparse.
         y : labels of shape (n,), numbers or strings
         sample_weight : array of shape (n,), optional
-            2 is the same as the example twice. A class whose weights are all 0 is still a class.
+            At a given C, 2 is the same as the example twice. The default of C does not depend on
+            the scale of the weights. A class whose weights are all 0 is still a class.
         """
         X, y = checked_examples(self, X, y)
         classes, y = checked_labels(y)
@@ -96,8 +97,8 @@ class MulticlassSVC(ClassSVC):
     ----------
     C : float > 0, optional
         Multiplies the mean hinge loss: the same C suits any number of examples. Default:
-        10 · Σ c_i · Δ̄ / mean ‖x_i‖² (the intercept's feature counted in x_i), with Δ̄ the largest
-        loss.
+        10 · n · Δ̄ / mean ‖x_i‖² (the intercept's feature counted in x_i), with n the number of
+        examples of weight > 0 and Δ̄ the largest loss.
     C_per_example : float > 0, optional
         Instead of C: LIBLINEAR's and scikit-learn's C, which multiplies the sum.
     eps : float ≥ 0, optional

@@ -42,7 +42,7 @@ class CompiledEstimator(TrainedEstimator):
             Files are read by the workers, and hold the outputs; see open_data.
         y : sequence of n outputs; None for files and data sets
         sample_weight : array of shape (n,), optional
-            2 is the same as the example twice; only for examples in memory.
+            At a given C, 2 is the same as the example twice; only for examples in memory.
         """
         task, weight = self._task(), checked_weight(sample_weight)
         if _is_elsewhere(X, y):

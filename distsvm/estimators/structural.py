@@ -79,7 +79,7 @@ class StructuralSVM(LinearClasses):
         X : sequence of n inputs; for tasks of classes an array or sparse matrix of shape (n, d)
         y : sequence of n outputs; for tasks of classes labels
         sample_weight : array of shape (n,), optional
-            2 is the same as the example twice.
+            At a given C, 2 is the same as the example twice.
         """
         if not isinstance(self.task, Task):
             raise ConfigError(f"task={self.task!r}: expected a Task")

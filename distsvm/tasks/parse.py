@@ -55,7 +55,8 @@ class ParseTask(Task):
     words : bool, default False
         Whether the grammar is over words.
     min_word_count : int, default 2
-        Words that come less often in training are known by their class alone.
+        Words that come less often in training are known by their class alone; example weights
+        count, divided by their mean.
     unfit : "error" or "drop"
         What to do with training examples whose trees are outside the grammar, as they may be where
         rules are given: refuse the first by name, or leave all of them out and count them.
@@ -116,7 +117,7 @@ class ParseTask(Task):
             counts = np.array([uses[label] for label in labels.tolist()], dtype=np.float64)
         return Summary(
             n_examples=shard.n, weight=float(weight.sum()), labels=labels, counts=counts,
-            n_columns=longest,
+            n_columns=longest, n_weighted=int(np.count_nonzero(weight)),
         )  # fmt: skip
 
     def prepare(self, summary: Summary) -> ParseTask:
@@ -126,7 +127,10 @@ class ParseTask(Task):
             raise DataError("the data has no trees")
         uses = dict(zip(summary.labels.tolist(), summary.counts.tolist(), strict=True))
         words = {text: uses.pop(text) for text in list(uses) if is_tag_rule(text)}
-        uses |= learn_tag_rules(words, self.min_word_count)
+        # Counts are sums of weights, and the threshold is one of examples of mean weight. Rounding
+        # of a sum must not make a word rare.
+        mean_weight = summary.weight / max(1, summary.n_weighted)
+        uses |= learn_tag_rules(words, self.min_word_count * mean_weight * (1 - 1e-9))
         rules = [text for text in uses if is_tag_rule(text) or " -> " in text]
         rules.sort(key=lambda text: (is_tag_rule(text), text))
         spans = n_brackets({rule: uses[rule] for rule in rules if not is_tag_rule(rule)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,7 +44,15 @@ def as_sparse(features: Any, dim: int) -> SparseVector:
     elif isinstance(features, SparseVector):
         vector = features
     else:
-        array = np.asarray(features, dtype=np.float64)
+        try:
+            array = np.asarray(features, dtype=np.float64)
+        except (TypeError, ValueError):
+            array = None
+        if features is None or array is None:
+            raise TaskError(
+                f"joint_features returned {_shown(features)}, expected an array of {dim} numbers, "
+                "a dict of positions and values, or a SparseVector"
+            )
         if array.shape != (dim,):
             raise TaskError(f"joint_features has shape {array.shape}, expected ({dim},)")
         index = np.flatnonzero(array)
@@ -57,6 +66,40 @@ def as_sparse(features: Any, dim: int) -> SparseVector:
     if not np.isfinite(vector.value).all():
         raise TaskError("joint_features has a value that is not finite")
     return vector
+
+
+def checked(task: Task, method: str, found: Any) -> Any:
+    """What a task's method returned, in the form that the rest takes; refused if it has none."""
+    if method == "joint_features":
+        return as_sparse(found, task.dim)
+    if method == "loss":
+        return _as_loss(found)
+    if method in ("decode", "separate"):
+        return _as_output(method, found)
+    return found
+
+
+def _as_loss(loss: Any) -> float:
+    try:
+        if not isinstance(loss, (str, bytes)):  # text that reads as a number is none
+            return float(loss)
+    except (TypeError, ValueError):
+        pass
+    raise TaskError(f"loss returned {_shown(loss)}, expected a number ≥ 0")
+
+
+def _as_output(method: str, answer: Any) -> Any:
+    """The answer, unless it is None, which a method without a return gives."""
+    if answer is None or (isinstance(answer, Bounded) and answer.output is None):
+        raise TaskError(
+            f"{method} returned {_shown(answer)}, expected an output; is a return missing? An "
+            "output that stands for nothing needs a value of its own, such as ()"
+        )
+    return answer
+
+
+def _shown(value: Any) -> str:
+    return f"{reprlib.repr(value)} ({type(value).__name__})"
 
 
 class PythonOracle(Oracle):
@@ -111,7 +154,7 @@ class PythonOracle(Oracle):
         return CALL_WORK
 
     def decode(self, view: Any, rows: np.ndarray) -> list[Any]:
-        return [self._guard(row, self.task.decode, view, self.inputs[row]) for row in rows.tolist()]
+        return [self._guard(row, self._decoded, view, row) for row in rows.tolist()]
 
     def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
         return np.array(
@@ -167,9 +210,12 @@ class PythonOracle(Oracle):
     def n_bytes(self) -> int:
         return 0  # the size of Python objects is nobody's to know
 
+    def _decoded(self, w: np.ndarray, row: int) -> Any:
+        return self._call("decode", w, self.inputs[row])
+
     def _ask(self, w: np.ndarray, row: int) -> tuple[Plane, float, float, float | None]:
         x, y = self.inputs[row], self.truths[row]
-        answer = self.task.separate(w, x, y, self.rescaling)
+        answer = self._call("separate", w, x, y, self.rescaling)
         bound = None
         if isinstance(answer, Bounded):
             answer, bound = answer.output, float(answer.upper)
@@ -194,10 +240,10 @@ class PythonOracle(Oracle):
         return Plane(output, scale(psi, loss) if self.slack else psi)  # type: ignore[arg-type]
 
     def _features(self, row: int, output: Any) -> SparseVector:
-        return as_sparse(self.task.joint_features(self.inputs[row], output), self.task.dim)
+        return self._call("joint_features", self.inputs[row], output)
 
     def _loss(self, row: int, output: Any) -> float:
-        loss = float(self.task.loss(self.truths[row], output))
+        loss = self._call("loss", self.truths[row], output)
         if not (np.isfinite(loss) and loss >= 0):
             raise TaskError(f"loss(y, {output!r}) is {loss}, expected a finite number ≥ 0")
         return loss
@@ -214,23 +260,23 @@ class PythonOracle(Oracle):
         value = np.concatenate([part.value for part in parts])
         return index, value, starts
 
+    def _call(self, method: str, *args: Any) -> Any:
+        """Call the task's own code; what it raises becomes a TaskError that names the method."""
+        try:
+            return checked(self.task, method, getattr(self.task, method)(*args))
+        except DistSVMError:
+            raise
+        except (Exception, SystemExit, GeneratorExit) as error:  # a Ctrl-C is the user's own
+            raise TaskError(
+                f"{type(self.task).__name__} failed in {method}: {type(error).__name__}: {error}"
+            ) from error
+
     def _guard(self, row: int, function: Any, *args: Any) -> Any:
+        """Call a method of this oracle; its errors get the example's name in front."""
         try:
             return function(*args)
         except DistSVMError as error:
-            raise renamed(error, f"example {self.numbers[row]}") from error
-        except (Exception, SystemExit, GeneratorExit) as error:  # a Ctrl-C is the user's own
-            name = getattr(function, "__name__", "task")
-            shown = {
-                "_ask": "separate",
-                "_plane": "joint_features",
-                "_features": "joint_features",
-                "_loss": "loss",
-            }.get(name, name)
-            raise TaskError(
-                f"example {self.numbers[row]}: {type(self.task).__name__} failed in {shown}: "
-                f"{type(error).__name__}: {error}"
-            ) from error
+            raise renamed(error, f"example {self.numbers[row]}") from error.__cause__ or error
 
 
 def _plain(value: Any) -> Any:

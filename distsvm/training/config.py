@@ -21,9 +21,10 @@ class TrainConfig:
     C : float > 0, optional
         Multiplies the (weighted) mean of the examples' hinge losses. LIBLINEAR's and
         scikit-learn's C is this divided by Σ c_i (n without weights). Default:
-        10 · Σ c_i · Δ̄ / mean ‖Ψ(x_i, y_i)‖², with Δ̄ the task's loss_unit: the largest loss, for
-        Hamming loss the mean length, for brackets their mean number; scaling all features or all
-        losses does not change the predictions then.
+        10 · n · Δ̄ / mean ‖Ψ(x_i, y_i)‖², with n the number of examples of weight > 0 and Δ̄ the
+        task's loss_unit: the largest loss, for Hamming loss the mean length, for brackets their
+        mean number. Scaling all features, all losses or all weights does not change the
+        predictions then.
     C_per_example : float > 0, optional
         LIBLINEAR's C, instead of C: C = C_per_example · Σ c_i.
     eps : float ≥ 0, optional

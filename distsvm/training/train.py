@@ -46,7 +46,7 @@ def train(
     outputs : sequence, optional
         The outputs, where `data` holds inputs only.
     weight : array of shape (n,), optional
-        Example weights; 2 is the same as the example twice.
+        Example weights; at a given C, 2 is the same as the example twice.
     data_options : dict, optional
         More arguments for open_data, such as format.
     validation : like data, optional

@@ -155,22 +155,28 @@ class Trainer:
         if not self.facts.weight > 0:
             raise DataError("the examples' weights, times those of their classes, are all 0")
 
-    def default_C(self) -> float:
-        """The C of the configuration, or what the data calls for."""
+    def default_C(self, resume: bool = False) -> float:
+        """The C of the configuration, or that of the run that goes on, or what the data calls for.
+
+        The bounds of a checkpoint belong to one C, and the default had another formula before.
+        """
         config, facts = self.config, self.facts
         if config.C is not None:
             return config.C
         if config.C_per_example is not None:
             return config.C_per_example * facts.weight
+        used = self.folder.read().get("used", {}) if resume and self.folder is not None else {}
+        if "C" in used:
+            return used["C"]
         mean = facts.square_norm / facts.weight
-        return C_FACTOR * facts.weight * self.task.loss_unit / (mean if mean > 0 else 1.0)
+        return C_FACTOR * facts.n_weighted * self.task.loss_unit / (mean if mean > 0 else 1.0)
 
     # --- the state -------------------------------------------------------------------------
 
     def begin(self, start: Any = None, resume: bool = False, C: float | None = None) -> None:
         """Make the solver and its state: new, from an earlier model, or from a checkpoint."""
         config = self.config
-        self.C = self.default_C() if C is None else C
+        self.C = self.default_C(resume) if C is None else C
         self.target = Target(config.eps, config.rel_gap)
         if config.eps is None and config.rel_gap is None:
             self.target = Target(eps=EPS_SHARE * self.task.loss_unit)

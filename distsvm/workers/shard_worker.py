@@ -108,6 +108,7 @@ class ShardWorker:
         return Facts(
             n_examples=self.oracle.n,
             n_dropped=n_dropped,
+            n_weighted=int(np.count_nonzero(self.weight)),
             weight=float(self.weight.sum()),
             square_norm=square_norm,
             square_radius=square_radius,

@@ -34,9 +34,22 @@ def test_chains_are_simple_short_or_seen():
     rules = ["TOP -> A", "A -> B", "B -> A", "A -> A", "B -> 'x'"]
     grammar = Grammar.of(rules, ["A => A => B"], max_chain=2)
     names = {" ".join(map(grammar.label, chain)) for chain in grammar.chains if len(chain) > 1}
-    assert names == {
-        "TOP A", "A B", "B A", "A A", "B x", "TOP A B", "A B x", "A A B",
-    }  # fmt: skip
+    assert names == {"TOP A", "A B", "B A", "B x", "TOP A B", "A B x", "A A B"}
+
+
+def test_a_loop_is_a_chain_only_where_it_was_seen_as_one():
+    longer = Tree.parse("(S (NP (NP (N a))) (VP (V b) (N c)))")
+    alone = Tree.parse("(S (NP (NP (N a) (N b))) (VP (V b) (N c)))")
+    other = Tree.parse("(S (NP (NP (D c) (N a))) (VP (V b) (N c)))")
+    assert chains_of(alone) == {"NP => NP"}
+    for trees, allowed in (([longer], False), ([longer, alone], True)):
+        rules = set().union(*map(rules_of, [*trees, other]))
+        chains = set().union(*map(chains_of, trees))
+        grammar = Grammar.of(rules, chains)
+        np_ = grammar.symbol(("NP", False))
+        assert ((np_, np_) in grammar.chain_number) == allowed
+        assert grammar.why_outside(longer) == "the tree is in the grammar"
+        assert ("NP => NP" in grammar.why_outside(other)) != allowed
 
 
 def test_numbers_do_not_depend_on_the_order_of_trees():

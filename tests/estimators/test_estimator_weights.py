@@ -1,5 +1,8 @@
 """A weight of 2 is the example twice, a weight of 0 its absence: shown at certified tolerance.
 
+The default of C is an exception: it does not change when all weights are scaled, so it cannot
+change as it does when all examples are repeated.
+
 P is strongly convex, so ‖w − w*‖ ≤ √(2·gap): two certified solutions of one problem are no
 further apart than the sum of their bounds.
 """
@@ -8,10 +11,17 @@ import math
 
 import numpy as np
 import pytest
+import sklearn
 from scipy import sparse
 from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.estimator_checks import (
+    check_sample_weight_equivalence_on_dense_data,
+    check_sample_weight_equivalence_on_sparse_data,
+)
+from sklearn.utils.fixes import parse_version
 
-from distsvm import BinarySVC, MulticlassSVC
+from distsvm import BinarySVC, MulticlassSVC, TreeParser
+from distsvm.data.synthetic_trees import make_treebank
 
 TIGHT = {"eps": 0, "rel_gap": 1e-8}
 
@@ -38,8 +48,13 @@ def assert_same_optimum(one, other):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"C": 50.0}, {"C_per_example": 0.1}, {"class_weight": "balanced"}, {"n_shards": 3}],
-    ids=["default", "C", "C_per_example", "balanced", "shards"],
+    [
+        {"C": 50.0},
+        {"C_per_example": 0.1},
+        {"C": 50.0, "class_weight": "balanced"},
+        {"C": 50.0, "n_shards": 3},
+    ],
+    ids=["C", "C_per_example", "balanced", "shards"],
 )
 def test_weights_are_repetitions(examples, form, settings):
     X, y, weight = examples
@@ -47,6 +62,40 @@ def test_weights_are_repetitions(examples, form, settings):
     repeated = MulticlassSVC(**TIGHT, **settings)
     repeated.fit(form(X.repeat(weight, axis=0)), y.repeat(weight))
     assert_same_optimum(weighted, repeated)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1 / 100, 1e6])
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_scaling_all_weights_changes_nothing(examples, factor, class_weight):
+    X, y, weight = examples
+    settings = {**TIGHT, "class_weight": class_weight}
+    plain = MulticlassSVC(**settings).fit(X, y, sample_weight=weight)
+    scaled = MulticlassSVC(**settings).fit(X, y, sample_weight=weight * factor)
+    assert_same_optimum(plain, scaled)
+    constant = MulticlassSVC(**settings).fit(X, y, sample_weight=np.full(y.size, factor))
+    assert_same_optimum(constant, MulticlassSVC(**settings).fit(X, y))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_scaling_all_weights_leaves_rare_words_rare():
+    trees = make_treebank(60)
+    plain = TreeParser(words=True, max_rounds=2).fit(trees)
+    for factor in (1 / 60, 1 / 7, 1e6):
+        scaled = TreeParser(words=True, max_rounds=2)
+        scaled.fit(trees, sample_weight=np.full(60, factor))
+        assert scaled.task_.rules == plain.task_.rules
+        assert pytest.approx(plain.result_.C) == scaled.result_.C
+
+
+@pytest.mark.skipif(
+    parse_version(sklearn.__version__) < parse_version("1.7"),
+    reason="scikit-learn 1.6 makes the shuffled and the repeated labels binary in two ways",
+)
+@pytest.mark.parametrize("estimator", [MulticlassSVC(C=100.0), BinarySVC(C=100.0)])
+def test_scikit_learns_checks_of_weights_pass_at_a_given_C(estimator):
+    name = type(estimator).__name__
+    check_sample_weight_equivalence_on_dense_data(name, estimator)
+    check_sample_weight_equivalence_on_sparse_data(name, estimator)
 
 
 def test_a_weight_of_zero_is_removal(examples):

@@ -27,7 +27,7 @@ def read_rule(rule):
 
 
 def allowed_chains(rules, given, max_chain):
-    """{top: [chain, …]}: simple chains of up to max_chain rules, single rules, and the given."""
+    """{top: [chain, …]}: simple chains of up to max_chain ≥ 1 rules, and the given."""
     unary = {}
     for lhs, rhs in map(read_rule, rules):
         if len(rhs) == 1:
@@ -40,9 +40,8 @@ def allowed_chains(rules, given, max_chain):
             if child not in chain:
                 grow((*chain, child))
 
-    for lhs, children in unary.items():
+    for lhs in unary:
         grow((lhs,))
-        found.update((lhs, child) for child in children)
     found.update(tuple(text.split(" => ")) for text in given)
     return [chain for chain in found if len(chain) > 1]
 

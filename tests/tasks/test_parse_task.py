@@ -39,7 +39,7 @@ def problem(seed):
         rules.add(f"{lhs} -> {' '.join(rng.choice(children, size))}")
     given = []
     if "X -> X" in rules:
-        given.append("X => X => X")
+        given += [["X => X"], ["X => X => X"], ["X => X", "X => X => X"]][seed % 3]
     elif "X -> Y" in rules and "Y -> X" in rules:
         given.append("X => Y => X")
     rules = tuple(sorted(map(str, rules)))
@@ -76,11 +76,12 @@ def test_most_violated_tree_equals_enumeration(seed, kind, case):
 @pytest.mark.parametrize("losses", ["zero-one", "brackets", "f1", "f1-brackets"])
 def test_parse_task_passes_check_task(losses):
     done = 0
-    for seed in range(40):
-        rules, chains, max_chain, _, trees = problem(seed)
+    for seed in range(60):
+        rules, chains, max_chain, sentence, trees = problem(seed)
         if 3 <= len(trees) < 60:
             done += 1
-            task = ParseTask(losses, rules=rules, chains=chains, max_chain=max_chain)
+            given = {"rules": rules, "chains": chains, "max_chain": max_chain}
+            task = ParseTask(losses, longest=len(sentence), **given)
             examples = [(tree.sentence(), tree) for tree in trees[:3]]
             check_task(task, examples, outputs=lambda x, trees=trees: trees, n_points=3)
     assert done >= 4

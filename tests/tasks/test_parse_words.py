@@ -72,7 +72,7 @@ def test_words_pass_check_task(losses):
         rules, x, trees = problem(seed)
         if 3 <= len(trees) < 60:
             done += 1
-            task = ParseTask(losses, rules=rules, max_chain=2, words=True)
+            task = ParseTask(losses, rules=rules, max_chain=2, words=True, longest=len(x))
             examples = [(x, tree) for tree in trees[:3]]
             check_task(task, examples, outputs=lambda x, trees=trees: trees, n_points=3)
     assert done >= 4

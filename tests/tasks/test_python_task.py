@@ -49,6 +49,13 @@ def broken(**methods):
         ({"joint_features": lambda self, x, y: {0: float("nan")}}, "not finite"),
         ({"decode_output": lambda self, data: None}, "decode_output"),
         ({"cost": lambda self, x: 0.0}, "cost"),
+        ({"loss": lambda self, y, z: "much"}, r"loss returned 'much' \(str\), expected a number"),
+        ({"loss": lambda self, y, z: None}, r"loss returned None \(NoneType\)"),
+        ({"separate": lambda self, w, x, y, r: None}, "separate returned None .* return missing"),
+        ({"decode": lambda self, w, x: None}, "decode returned None"),
+        ({"joint_features": lambda self, x, y: None}, "joint_features returned None"),
+        ({"joint_features": lambda self, x, y: "abc"}, "joint_features returned 'abc'"),
+        ({"largest_loss": 0.4}, "above largest_loss, which is 0.4"),
         ({"dim": 0}, "dim is 0"),
         ({"rescalings": frozenset({"hinge"})}, "rescalings"),
     ],
@@ -57,6 +64,27 @@ def test_check_task_names_the_broken_promise(methods, message):
     task = broken(**methods)
     with pytest.raises(TaskError, match=message):
         check_task(task, EXAMPLES, outputs=ToyChain().outputs)
+
+
+def forgets_the_loss(self, w, x, y, rescaling):
+    return self.decode(w, x)
+
+
+def adds_a_tenth_of_the_loss(self, w, x, y, rescaling):
+    return ToyChain.separate(self, 10 * w, x, y, rescaling)
+
+
+@pytest.mark.parametrize("separate", [forgets_the_loss, adds_a_tenth_of_the_loss])
+def test_check_task_sees_a_wrong_weight_of_the_loss_without_a_list_of_outputs(separate):
+    task = broken(separate=separate, rescalings=frozenset({"margin"}))
+    with pytest.raises(TaskError, match=r"separate\(margin\) gives .* expected the largest value"):
+        check_task(task, EXAMPLES)
+
+
+@pytest.mark.parametrize("task", [ToyChain(), BoundedChain()])
+def test_right_tasks_pass_check_task_without_a_list_of_outputs(task):
+    for seed in range(5):
+        check_task(task, EXAMPLES, seed=seed)
 
 
 def test_check_task_refuses_a_task_that_writes_into_w():
@@ -78,7 +106,16 @@ def test_check_task_refuses_a_task_that_writes_into_w():
             "example 10[0-5]: separate returned .* below 0, the truth's",
         ),
         ({"separate": lambda self, w, x, y, r: Bounded(y, -1.0)}, "upper bound -1"),
-        ({"separate": lambda self, w, x, y, r: [][0]}, "example 100: .* IndexError"),
+        ({"separate": lambda self, w, x, y, r: [][0]}, "example 100: .* in separate: IndexError"),
+        ({"separate": lambda self, w, x, y, r: None}, "example 100: separate returned None"),
+        ({"loss": lambda self, y, z: "0"}, r"example 100: loss returned '0' \(str\)"),
+        (
+            {
+                "separate": lambda self, w, x, y, r: tuple(1 - tag for tag in y),
+                "loss": lambda self, y, z: 0.0 if y == z else {}["a"],
+            },
+            "example 10[0-5]: Broken failed in loss: KeyError",
+        ),
     ],
 )
 def test_training_oracle_refuses_broken_answers_with_the_example(methods, message):

@@ -96,7 +96,7 @@ def test_a_file_that_was_only_written_again_does_not_matter(files):
 
 def test_a_shard_bound_with_another_number_of_examples_than_were_scanned_is_refused(files):
     specs = SvmlightData(files[:2]).specs(2)
-    facts = [Facts(n, dropped, 1.0, 1.0, None, 0, 0, "") for n, dropped in ((90, 10), (98, 1))]
+    facts = [Facts(n, dropped, n, 1.0, 1.0, None, 0, 0, "") for n, dropped in ((90, 10), (98, 1))]
     check_counts(specs, [100, 99], facts)
     with pytest.raises(DataError, match=rf"{files[1]}.* 100 examples were read from it .* then 99"):
         check_counts(specs, [100, 100], facts)

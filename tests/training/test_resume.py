@@ -1,5 +1,6 @@
 """A resumed run has the bits of one never stopped, or at least its optimum."""
 
+import json
 import shutil
 
 import numpy as np
@@ -10,6 +11,7 @@ from toy_tasks import ToyChain
 from distsvm import Callback, MulticlassTask, resume, train
 from distsvm.data.synthetic import make_multiclass, write_parts
 from distsvm.errors import CheckpointError, ConfigError
+from distsvm.training import trainer
 from distsvm.training.checkpoint import latest_checkpoint
 from distsvm.training.run_folder import RunFolder
 
@@ -136,3 +138,26 @@ def test_a_run_on_files_is_resumed_by_its_folder_alone(tmp_path):
         resume(mixed)
     with pytest.raises(CheckpointError, match="other validation data"):
         train(MulticlassTask(), data, run_dir=mixed, resume=True, **config)
+
+
+def test_a_run_that_goes_on_keeps_the_C_that_it_began_with(tmp_path, monkeypatch):
+    run = {"run_dir": tmp_path / "run", "executor": "serial", "eps": 0.01}
+    X, y = make_multiclass(40, 4, 3, noise=0.3, seed=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer, "C_FACTOR", 3.0)
+        begun = train(MulticlassTask(), X, y, callbacks=[StopAfter(2)], **run)
+    result = train(MulticlassTask(), X, y, resume=True, **run)
+    assert result.C == begun.C
+    whole = train(MulticlassTask(), X, y, executor="serial", eps=0.01, C=begun.C)
+    assert np.array_equal(result.model.w, whole.model.w)
+
+
+@pytest.mark.parametrize("C", [0, -1.0, "1", None, float("inf")])
+def test_a_run_whose_C_is_no_positive_number_is_damaged(tmp_path, C):
+    go(tmp_path / "run", callbacks=[StopAfter(2)])
+    path = tmp_path / "run" / "run.json"
+    noted = json.loads(path.read_text())
+    noted["used"]["C"] = C
+    path.write_text(json.dumps(noted))
+    with pytest.raises(CheckpointError, match=r"damaged.*C is"):
+        go(tmp_path / "run", resume=True)
