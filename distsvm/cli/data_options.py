@@ -88,7 +88,7 @@ def add_data(
     )  # fmt: skip
     _add_tables(group, required_labels)
     _add_sentences(group)
-    _add_trees(group)
+    _add_trees(group, required_labels)
     return group
 
 
@@ -138,12 +138,14 @@ def _add_sentences(group: argparse._ArgumentGroup) -> None:
     )  # fmt: skip
 
 
-def _add_trees(group: argparse._ArgumentGroup) -> None:
+def _add_trees(group: argparse._ArgumentGroup, required_labels: bool) -> None:
     absent = argparse.SUPPRESS
-    group.add_argument(
-        "--max-length", type=whole, metavar="N", default=absent,
-        help="trees: leave out sentences of more words. Default: none is left out",
-    )  # fmt: skip
+    if required_labels:  # a prediction is made for every sentence
+        group.add_argument(
+            "--max-length", type=whole, metavar="N", default=absent,
+            help="trees: leave out sentences of more words, of --validation too. A model does not "
+            "keep it: predict and evaluate take all sentences. Default: none is left out",
+        )  # fmt: skip
     group.add_argument(
         "--strip-empty", action=argparse.BooleanOptionalAction, default=absent,
         help="trees: take out empty elements (-NONE-). Default: yes",

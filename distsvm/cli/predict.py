@@ -9,7 +9,7 @@ from contextlib import nullcontext
 
 from distsvm.cli import exits
 from distsvm.cli.data_options import add_data, data_options
-from distsvm.cli.formatting import counted, seconds
+from distsvm.cli.formatting import count, counted, seconds
 from distsvm.cli.options import WHERE, add_place, check_config, given_config
 from distsvm.cli.output import Output
 from distsvm.cli.predictions import add_writers, make_writer
@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--output", metavar="FILE",
         help="one prediction a line, in the order of the data; - for standard output. Classes: the "
-        "label. Sequences: the tags, with blanks between them. Trees: in brackets",
+        "label. Sequences: the tags, with blanks between them. Trees: in brackets, and flat under "
+        "TOP where a sentence is outside the grammar or too long for the model's --memory-mb; a "
+        "note counts these. Every example has its line",
     )  # fmt: skip
     add_writers(group)
     add_data(parser, required_labels=False, trained=True)
@@ -58,10 +60,13 @@ def run(args: argparse.Namespace, output: Output) -> int:
                 file.write(text)
                 n += 1
     others = writer.finish()
+    if writer.n_fallbacks:
+        output.note(f"{count(writer.n_fallbacks)} of {counted(n, 'prediction')}: {writer.fallback}")
     elapsed_s = time.perf_counter() - started
     if target != "-":
         files = [*([] if target is None else [target]), *others]
-        facts = {"n_examples": n, "output": target, "files": files, "seconds": elapsed_s}
+        facts = {"n_examples": n, "n_fallbacks": writer.n_fallbacks,
+                 "output": target, "files": files, "seconds": elapsed_s}  # fmt: skip
         output.record("result", facts)
         output.say(f"{counted(n, 'prediction')} in {seconds(elapsed_s)}: {', '.join(files)}")
     return exits.DONE

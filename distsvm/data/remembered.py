@@ -13,6 +13,8 @@ from distsvm.data.templates import Templates
 # What decides the features of a token, whichever format its file has.
 FEATURES = {"templates", "hash_bits"}
 WITH_TEMPLATES = {"conll", "conllu"}
+# Which examples are trained on: others are predicted and scored all the same.
+FILTERS = {"max_length"}
 # Not how files are read, but which.
 PLACES = {"source", "paths", "outputs", "tables", "weight"}
 
@@ -57,12 +59,13 @@ def recalled(
 ) -> dict[str, Any]:
     """The options to open `source` with: those given, then those of the training data.
 
-    A format that was named in training counts for other files too. Where theirs is another one
-    after all, only what decides the features is taken over.
+    What only chose the examples to train on is not taken over. A format that was named in training
+    counts for other files too. Where theirs is another one after all, only what decides the
+    features is taken over.
     """
     if notes is None:
         return dict(given)
-    noted = dict(notes["options"])
+    noted = {name: value for name, value in notes["options"].items() if name not in FILTERS}
     kind = kind_of_files(source, given.get("format", noted.get("format")))
     if kind is None:
         return dict(given)

@@ -30,7 +30,8 @@ class ParseTask(Task):
     trees. With words=True it is over words: x is a list of them (given tags are not looked at), and
     tags are predicted too. y is a Tree, or its text. w has one weight a rule seen, tag rules last;
     see distsvm.data.grammar for the grammar's language and distsvm.data.lexicon for words. A
-    sentence outside of it gets a flat tree under TOP, with a warning.
+    sentence outside of it gets a flat tree under TOP, with a warning, and so does one that is too
+    long for memory_mb.
 
     Parameters
     ----------

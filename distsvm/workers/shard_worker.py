@@ -41,11 +41,12 @@ class ShardWorker:
         self._keeping = keeping = keeping or Keeping()
         self._store = keeping.store()
         self._spec, self._specs = spec, keeping.pieces(spec)
+        self.n_left_out = 0
         if self._specs:
             self._source = described(files_of(spec))
         else:
             self.shard = load(spec, self._store)
-            self._source = self.shard.source
+            self._source, self.n_left_out = self.shard.source, self.shard.n_left_out
             if not self.shard.n:
                 raise DataError(f"an empty shard: {self.shard.source} has no examples")
 
