@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -32,6 +33,7 @@ from distsvm.storage import (
 from distsvm.stores import StorePath
 from distsvm.tasks.base import Task
 from distsvm.tasks.registry import describe, rebuild
+from distsvm.tasks.unseen import tell_unseen
 from distsvm.version import __version__
 from distsvm.workers.shard_worker import ShardWorker
 
@@ -117,14 +119,21 @@ class Model:
         n_workers: int | None = None,
         executor_options: dict[str, Any] | None = None,
     ) -> Iterator[Any]:
-        """function(worker, w) of each piece of the data, in order, on any executor."""
+        """function(worker, w) of each piece of the data, in order, on any executor.
+
+        A warning after the last piece names the true labels that training did not see.
+        """
         if len(pieces) == 1:
             executor, n_workers, executor_options = "serial", None, None  # nothing to share out
         workers = make_executor(
             executor, n_workers, compiled=self.task.compiled, **executor_options or {}
         )
+        unseen = []
         with workers, one_thread():
-            yield from workers.map(_on_piece, pieces, function, self.task, self.w)
+            for others, found in workers.map(_on_piece, pieces, function, self.task, self.w):
+                unseen.append(others)
+                yield found
+        tell_unseen(unseen)
 
     def save(self, path: Where) -> None:
         """Write the model to a folder, by path or URI: manifest.json and arrays.npz.
@@ -202,8 +211,8 @@ def _place(options: dict[str, Any]) -> dict[str, Any]:
 
 def _on_piece(
     spec: ShardSpec, function: Callable[[ShardWorker, np.ndarray], Any], task: Task, w: np.ndarray
-) -> Any:
+) -> tuple[Counter[str], Any]:
     worker = ShardWorker(spec)
     worker.scan(task)  # the same checks as in training
-    worker.attach(task, keep_outputs=True)
-    return function(worker, w)
+    unseen = worker.attach(task, keep_outputs=True)
+    return unseen, function(worker, w)

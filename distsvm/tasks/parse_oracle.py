@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +32,7 @@ from distsvm.tasks.parse_rows import (
     decode,
     encode,
     row_length,
+    unknown_labels,
 )
 
 if TYPE_CHECKING:
@@ -84,6 +86,7 @@ class ParseOracle(Oracle):
         self.words = Ragged.of(list(map(self._entries, self.sentences)), np.int32).frozen()
         self.truth: Ragged | None = None
         self._unfit: dict[int, str] = {}
+        self._unseen: Counter[str] = Counter()
         if shard.y is not None:
             rows = [self._named(i, self._encoded, i, y) for i, y in enumerate(shard.y)]
             self.truth = Ragged.of(rows, np.int32).frozen()
@@ -212,6 +215,9 @@ class ParseOracle(Oracle):
 
     def unfit(self) -> dict[int, str]:
         return self._unfit
+
+    def unseen(self) -> Counter[str]:
+        return self._unseen
 
     def take(self, rows: np.ndarray) -> ParseOracle:
         new = copy.copy(self)
@@ -358,6 +364,7 @@ class ParseOracle(Oracle):
         row = encode(self.grammar, tree)
         if cky_rows.UNSEEN in row:
             self._unfit[i] = self.grammar.why_outside(tree)
+            self._unseen.update(unknown_labels(self.grammar, tree))
         elif self.lexicon is not None:
             for entry, (word, tag) in zip(self.words.row(i), tree.sentence(), strict=True):
                 if self.lexicon.place(int(entry), self.grammar.tag_number[tag]) is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -26,19 +27,22 @@ class TreeCounts:
     score: Score
     trees: TreeScore
     n_left_out: int
+    unseen: Counter[str]
 
     def __add__(self, other: TreeCounts) -> TreeCounts:
         return TreeCounts(
             self.score + other.score,
             self.trees + other.trees,
             self.n_left_out + other.n_left_out,
+            self.unseen + other.unseen,
         )
 
 
 def counted(worker: ShardWorker, w: np.ndarray) -> TreeCounts:
     found = trees_of(worker, w)
     scores = scores_of_trees(worker, found)
-    return TreeCounts(worker.score(found), reduce(add, scores), worker.n_left_out)
+    unseen = worker.oracle.unseen()
+    return TreeCounts(worker.score(found), reduce(add, scores), worker.n_left_out, unseen)
 
 
 def facts(task: ParseTask, total: TreeCounts) -> dict[str, Any]:
@@ -55,6 +59,7 @@ def facts(task: ParseTask, total: TreeCounts) -> dict[str, Any]:
         "n_predicted": trees.n_predicted,
         "n_matched": trees.n_matched,
         "mean_loss": total.score.mean_loss,
+        "unseen": dict(total.unseen),
     }
 
 
