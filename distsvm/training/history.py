@@ -12,7 +12,7 @@ from typing import TextIO
 
 from distsvm.errors import DAMAGE, CheckpointError
 from distsvm.solvers.base import Round
-from distsvm.storage import MAX_JSON_BYTES, Place, new_file, opened_file, write_bytes
+from distsvm.storage import MAX_JSON_BYTES, Place, file_beside, opened_file, write_bytes
 from distsvm.stores import StorePath
 
 NAME = "history.jsonl"
@@ -75,8 +75,8 @@ class DiskHistory(History):
     """A file that every round is written to at once."""
 
     def __init__(self, folder: Path, rounds: list[Round]) -> None:
-        aside = folder / f"{NAME}.part"
-        self._file: TextIO = io.TextIOWrapper(new_file(aside), encoding="utf-8")
+        aside, file = file_beside(folder / NAME)
+        self._file: TextIO = io.TextIOWrapper(file, encoding="utf-8")
         self._file.writelines(map(_line, rounds))
         self._file.flush()
         os.replace(aside, folder / NAME)
