@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 from math import ceil
@@ -17,7 +18,8 @@ from distsvm.blas import one_thread
 from distsvm.data import Dataset, open_data, open_inputs
 from distsvm.data.remembered import check_notes, recalled
 from distsvm.data.shard import ShardSpec
-from distsvm.errors import DAMAGE, ModelError
+from distsvm.data.words import TextData, WordData, templates_of
+from distsvm.errors import DAMAGE, DataError, ModelError
 from distsvm.executors import make_executor
 from distsvm.messages import Score
 from distsvm.storage import (
@@ -65,6 +67,8 @@ class Model:
         Parameters
         ----------
         data : array of rows, list of inputs, path or paths, or a data set
+            Inputs may be sentences in words, [["El", "presidente"]], where a tagger was trained on
+            files with templates, or a parser over words.
         **options
             executor, n_workers and executor_options as in train; others are for open_inputs, and
             are those of training for files unless given.
@@ -90,16 +94,52 @@ class Model:
 
     def inputs(self, data: Any, **options: Any) -> Dataset:
         """The data to predict on; files are read as those of training, unless options differ."""
-        options = recalled(self.facts.get("data"), data, options)
-        return open_inputs(data, tables=self.task.tables, **options)
+        if self.are_words(data):
+            return self.sentences(data)
+        options = recalled(self.facts.get("data"), data, options, self.task.tables)
+        opened = open_inputs(data, tables=self.task.tables, **options)
+        return self.sentences(opened.sentences()) if isinstance(opened, TextData) else opened
 
     def examples(
         self, data: Any, outputs: Any = None, *, weight: Any = None, **options: Any
     ) -> Dataset:
         """As inputs, with outputs."""
+        if outputs is not None and weight is None and self.are_words(data):
+            return self.sentences(data, outputs)
         if outputs is None:
-            options = recalled(self.facts.get("data"), data, options)
+            options = recalled(self.facts.get("data"), data, options, self.task.tables)
         return open_data(data, outputs, weight, tables=self.task.tables, **options)
+
+    def are_words(self, data: Any) -> bool:
+        """Whether these are sentences in words, which the templates of training make features of."""
+        return (
+            self.task.needs_templates
+            and isinstance(data, (list, tuple))
+            and any(isinstance(x, (list, tuple)) and any(map(_is_text, x)) for x in data)
+        )
+
+    def sentences(
+        self, sentences: Sequence[Sequence[str]], outputs: Sequence[Any] | None = None
+    ) -> WordData:
+        """Sentences in words, to predict on, or with outputs to evaluate.
+
+        Where the task needs features, the templates of the training files make them.
+        """
+        words = []
+        for number, sentence in enumerate(sentences):
+            if not all(map(_is_text, sentence)):
+                raise DataError(f"example {number}: some tokens are words, some are features")
+            with _named(number):
+                words.append(self.task.of_words(sentence))
+        if not self.task.needs_templates:
+            return WordData(words, outputs)
+        found = templates_of(self.facts.get("data"))
+        if found is None:
+            raise DataError(
+                "the model has no templates to make features of words, as it was not trained on "
+                "CoNLL or CoNLL-U files; give the features of each token"
+            )
+        return WordData(words, outputs, templates=found[0], hash_bits=found[1])
 
     def pieces(self, data: Dataset) -> Sequence[ShardSpec]:
         """The data in pieces, few of which over_pieces has in memory at a time.
@@ -201,6 +241,19 @@ def load_model(path: Where, task: type[Task] | None = None) -> Model:
     except DAMAGE as error:
         shown = error if isinstance(error, ValueError) else repr(error)
         raise ModelError(f"{folder} is damaged: {shown}") from error
+
+
+def _is_text(token: Any) -> bool:
+    return isinstance(token, str)
+
+
+@contextmanager
+def _named(number: int) -> Iterator[None]:
+    """Bad data inside is said with the number of its example."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"example {number}: {error}") from error
 
 
 def _place(options: dict[str, Any]) -> dict[str, Any]:

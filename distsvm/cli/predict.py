@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import io
+import sys
 import time
+from collections.abc import Iterable
 from contextlib import nullcontext
 
 from distsvm.cli import exits
@@ -16,13 +18,16 @@ from distsvm.cli.predictions import add_writers, make_writer
 from distsvm.cli.streaming import over_pieces
 from distsvm.cli.targets import written_file
 from distsvm.cli.task_options import formats_of
+from distsvm.data import Dataset
+from distsvm.data.words import sentences_of
 from distsvm.errors import ConfigError
-from distsvm.model import load_model
+from distsvm.model import Model, load_model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = (
         "distsvm predict --model DIR --data FILE … --output FILE [options]\n"
+        "       distsvm predict --model DIR --text SENTENCE … --output - [options]\n"
         "       distsvm predict CONFIG.toml [options]"
     )
     parser.add_argument("--model", required=True, metavar="DIR", help="folder of the model")
@@ -48,7 +53,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     target = args.output or ("-" if writer.on_screen else None)
     if target is None and not hasattr(args, "svg"):
         raise ConfigError("--output is missing: where to write the predictions, - for here")
-    data = model.inputs(args.data, **data_options(args, formats_of(model.task), model))
+    data = _inputs(args, model)
     pieces = model.pieces(data)
     doing = "" if target == "-" else "predicting"  # the screen is for the predictions then
     results = over_pieces(writer.function, model, pieces, place, output, doing=doing)
@@ -70,3 +75,20 @@ def run(args: argparse.Namespace, output: Output) -> int:
         output.record("result", facts)
         output.say(f"{counted(n, 'prediction')} in {seconds(elapsed_s)}: {', '.join(files)}")
     return exits.DONE
+
+
+def _inputs(args: argparse.Namespace, model: Model) -> Dataset:
+    """What to predict on: plain sentences, or files."""
+    if (args.text is None) == (args.data is None):
+        raise ConfigError("--data and --text: expected one of them")
+    if args.text is None and "-" not in args.data:
+        return model.inputs(args.data, **data_options(args, formats_of(model.task), model))
+    if args.data not in (None, ["-"]):
+        raise ConfigError("--data - reads plain sentences from standard input, and nothing else")
+    if getattr(args, "format", "text") != "text":
+        raise ConfigError(f"--format {args.format}: --text and --data - are plain text")
+    tokens = hasattr(args, "tokens")
+    if args.text is not None:
+        lines: Iterable[bytes] = [text.encode("utf-8", "surrogateescape") for text in args.text]
+        return model.sentences(sentences_of(lines, "--text", tokens))
+    return model.sentences(sentences_of(sys.stdin.buffer, "standard input", tokens))

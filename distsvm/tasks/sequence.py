@@ -95,6 +95,7 @@ class SequenceTask(Task):
     compiled: ClassVar[bool] = True
     suited_solver: ClassVar[str] = "multi-plane"
     weighs_features: ClassVar[bool] = True
+    needs_templates: ClassVar[bool] = True
 
     # --- what prepare() learns -------------------------------------------------------------
 
@@ -316,6 +317,9 @@ class SequenceTask(Task):
     def shard(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None) -> Shard:
         x = pack_sequences(inputs)
         return Shard(x, None if outputs is None else pack_tags(outputs), None)  # type: ignore[arg-type]
+
+    def of_words(self, words: Sequence[str]) -> Sequence[str]:
+        return words
 
     def oracle(self, shard: Shard, rescaling: str) -> SequenceOracle:
         return SequenceOracle(self, shard, rescaling)
