@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 from math import ceil
@@ -16,7 +18,8 @@ from distsvm.blas import one_thread
 from distsvm.data import Dataset, PairData, open_data, open_inputs
 from distsvm.data.remembered import check_notes, recalled
 from distsvm.data.shard import ShardSpec
-from distsvm.errors import DAMAGE, ModelError
+from distsvm.data.words import TextData, WordData, templates_of
+from distsvm.errors import DAMAGE, DataError, ModelError
 from distsvm.executors import make_executor
 from distsvm.messages import Score
 from distsvm.storage import (
@@ -32,6 +35,7 @@ from distsvm.storage import (
 from distsvm.stores import StorePath
 from distsvm.tasks.base import Task
 from distsvm.tasks.registry import describe, rebuild
+from distsvm.tasks.unseen import tell_unseen
 from distsvm.version import __version__
 from distsvm.workers.shard_worker import ShardWorker
 
@@ -65,6 +69,8 @@ class Model:
         data : array of rows, list of inputs, path or paths, or a data set
             A str or a list of pathlib paths names files. A list of str names files for built-in
             tasks and holds inputs for tasks in Python; open_data(list) names files for all.
+            Inputs may be sentences in words, [["El", "presidente"]], where a tagger was trained on
+            files with templates, or a parser over words.
         **options
             executor, n_workers and executor_options as in train; others are for open_inputs, and
             are those of training for files unless given.
@@ -95,16 +101,52 @@ class Model:
 
         A list of str names files here for every task.
         """
-        options = recalled(self.facts.get("data"), data, options)
-        return open_inputs(data, tables=self.task.tables, **options)
+        if self.are_words(data):
+            return self.sentences(data)
+        options = recalled(self.facts.get("data"), data, options, self.task.tables)
+        opened = open_inputs(data, tables=self.task.tables, **options)
+        return self.sentences(opened.sentences()) if isinstance(opened, TextData) else opened
 
     def examples(
         self, data: Any, outputs: Any = None, *, weight: Any = None, **options: Any
     ) -> Dataset:
         """As inputs, with outputs."""
+        if outputs is not None and weight is None and self.are_words(data):
+            return self.sentences(data, outputs)
         if outputs is None:
-            options = recalled(self.facts.get("data"), data, options)
+            options = recalled(self.facts.get("data"), data, options, self.task.tables)
         return open_data(data, outputs, weight, tables=self.task.tables, **options)
+
+    def are_words(self, data: Any) -> bool:
+        """Whether these are sentences in words, to which the templates of training apply."""
+        return (
+            self.task.needs_templates
+            and isinstance(data, (list, tuple))
+            and any(isinstance(x, (list, tuple)) and any(map(_is_text, x)) for x in data)
+        )
+
+    def sentences(
+        self, sentences: Sequence[Sequence[str]], outputs: Sequence[Any] | None = None
+    ) -> WordData:
+        """Sentences in words, to predict on, or with outputs to evaluate.
+
+        Where the task needs features, the templates of the training files make them.
+        """
+        words = []
+        for number, sentence in enumerate(sentences):
+            if not all(map(_is_text, sentence)):
+                raise DataError(f"example {number}: some tokens are words, some are features")
+            with _named(number):
+                words.append(self.task.of_words(sentence))
+        if not self.task.needs_templates:
+            return WordData(words, outputs)
+        found = templates_of(self.facts.get("data"))
+        if found is None:
+            raise DataError(
+                "the model has no templates to make features of words, as it was not trained on "
+                "CoNLL or CoNLL-U files; give the features of each token"
+            )
+        return WordData(words, outputs, templates=found[0], hash_bits=found[1])
 
     def pieces(self, data: Dataset) -> Sequence[ShardSpec]:
         """The data in pieces, few of which over_pieces has in memory at a time.
@@ -124,14 +166,21 @@ class Model:
         n_workers: int | None = None,
         executor_options: dict[str, Any] | None = None,
     ) -> Iterator[Any]:
-        """function(worker, w) of each piece of the data, in order, on any executor."""
+        """function(worker, w) of each piece of the data, in order, on any executor.
+
+        A warning after the last piece names the true labels that training did not see.
+        """
         if len(pieces) == 1:
             executor, n_workers, executor_options = "serial", None, None  # nothing to share out
         workers = make_executor(
             executor, n_workers, compiled=self.task.compiled, **executor_options or {}
         )
+        unseen = []
         with workers, one_thread():
-            yield from workers.map(_on_piece, pieces, function, self.task, self.w)
+            for others, found in workers.map(_on_piece, pieces, function, self.task, self.w):
+                unseen.append(others)
+                yield found
+        tell_unseen(unseen)
 
     def save(self, path: Where) -> None:
         """Write the model to a folder, by path or URI: manifest.json and arrays.npz.
@@ -205,6 +254,19 @@ def _holds_strings(data: Any) -> bool:
     return isinstance(data, (list, tuple)) and any(isinstance(item, str) for item in data)
 
 
+def _is_text(token: Any) -> bool:
+    return isinstance(token, str)
+
+
+@contextmanager
+def _named(number: int) -> Iterator[None]:
+    """Bad data inside is said with the number of its example."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"example {number}: {error}") from error
+
+
 def _place(options: dict[str, Any]) -> dict[str, Any]:
     """The options that say where to run, taken out of all options."""
     names = ("executor", "n_workers", "executor_options")
@@ -213,8 +275,8 @@ def _place(options: dict[str, Any]) -> dict[str, Any]:
 
 def _on_piece(
     spec: ShardSpec, function: Callable[[ShardWorker, np.ndarray], Any], task: Task, w: np.ndarray
-) -> Any:
+) -> tuple[Counter[str], Any]:
     worker = ShardWorker(spec)
     worker.scan(task)  # the same checks as in training
-    worker.attach(task, keep_outputs=True)
-    return function(worker, w)
+    unseen = worker.attach(task, keep_outputs=True)
+    return unseen, function(worker, w)

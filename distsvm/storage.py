@@ -10,6 +10,7 @@ import hashlib
 import json
 import logging
 import os
+import secrets
 import shutil
 import stat
 import tempfile
@@ -63,10 +64,29 @@ def opened_file(path: Place, limit: int | None = None) -> BinaryIO:
     raise OSError("it is not a regular file")
 
 
-def new_file(path: Path) -> BinaryIO:
-    """A new file to write in the place of whatever has that name; links are never followed."""
-    path.unlink(missing_ok=True)
-    return open(path, "xb")
+def file_beside(path: Path) -> tuple[Path, BinaryIO]:
+    """A new file in the folder of `path`, to be filled and then renamed to it.
+
+    Its name is random and it is opened exclusively: neither a link that waits there nor a file of
+    the user's is written to.
+    """
+    name = path.name.lstrip(".")[:40]  # a name that was allowed must not become too long
+    aside = path.with_name(f".{name}-{secrets.token_hex(8)}.part")
+    handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+    return aside, open(handle, "wb")
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[BinaryIO]:
+    """A file to write that takes the place of `path` when all went well, and else is deleted."""
+    aside, file = file_beside(path)
+    try:
+        with file:
+            yield file
+        os.replace(aside, path)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager
@@ -153,11 +173,8 @@ def write_bytes(path: Place, data: bytes) -> None:
     if isinstance(path, StorePath):
         path.write(data)
         return
-    aside = path.with_name(f"{path.name}.part")
-    with refusals(path):
-        with new_file(aside) as file:
-            file.write(data)
-        os.replace(aside, path)
+    with refusals(path), written_whole(path) as file:
+        file.write(data)
 
 
 def json_bytes(data: Any) -> bytes:
@@ -220,12 +237,9 @@ def write_each(path: Place, named: Iterable[tuple[str, np.ndarray]]) -> str:
             _save(local, named)
             path.upload(local.name)
             return digest_of(Path(local.name))
-    aside = path.with_name(f"{path.name}.part")
-    with refusals(path):
-        with new_file(aside) as file:
-            _save(file, named)
-            os.fsync(file.fileno())
-        os.replace(aside, path)
+    with refusals(path), written_whole(path) as file:
+        _save(file, named)
+        os.fsync(file.fileno())
     return digest_of(path)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from distsvm.cli.readers import Reader, names, of_type, whole
 from distsvm.cli.small_files import read_text
-from distsvm.data.opening import FORMATS, kind_of_files, open_data
+from distsvm.data.files import unpacked_name
+from distsvm.data.opening import FORMATS, TEXT, kind_of_files, open_data
 from distsvm.errors import ConfigError
 from distsvm.model import Model
 from distsvm.tasks.base import Task
@@ -61,6 +62,7 @@ READING = (
     Reading("--max-length", "max_length", "max_length", ("treebank",)),
     Reading("--strip-empty", "strip_empty", "strip_empty", ("treebank",)),
     Reading("--strip-functions", "strip_functions", "strip_functions", ("treebank",)),
+    Reading("--tokens", "tokens", "tokens", ("text",)),
 )
 
 
@@ -69,18 +71,23 @@ def add_data(
 ) -> argparse._ArgumentGroup:
     """Add --data and how to read it; returns the group for more of the kind.
 
-    With `trained`, a model's options are the defaults.
+    With `trained`, a model's options are the defaults. Without `required_labels`, plain text may be
+    given too, here, in files, or on standard input.
     """
     also = " What is not given is as it was in training." if trained else ""
     group = parser.add_argument_group("data", f"How files are read.{also}")
     absent = argparse.SUPPRESS
     group.add_argument(
-        "--data", required=True, nargs="+", metavar="FILE",
+        "--data", required=required_labels, nargs="+", metavar="FILE",
         help="files, folders or patterns, here or elsewhere (s3://bucket/folder/*.svm). Classes: "
         "svmlight (.svm .svmlight .libsvm .txt …), Parquet or Arrow (.parquet .pq .arrow "
         ".feather), .jsonl. Sequences: .conll, .conllu, .svmhmm, .jsonl, Parquet. Trees: in "
-        "brackets (.mrg .tree .trees .brackets .ptb). All text may be packed (.gz .bz2 .xz)",
+        "brackets (.mrg .tree .trees .brackets .ptb). All text may be packed (.gz .bz2 .xz)"
+        + ("" if required_labels else ". Sequences and trees over words: .txt, plain text with one "
+           "sentence a line, also from standard input (-)"),
     )  # fmt: skip
+    if not required_labels:
+        _add_text(group)
     group.add_argument(
         "--format", metavar="NAME", default=absent,
         help=f"{', '.join(dict.fromkeys(FORMATS.values()))}, where the names of the files do not "
@@ -88,8 +95,20 @@ def add_data(
     )  # fmt: skip
     _add_tables(group, required_labels)
     _add_sentences(group)
-    _add_trees(group)
+    _add_trees(group, required_labels)
     return group
+
+
+def _add_text(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--text", nargs="+", metavar="SENTENCE",
+        help="sequences, trees over words: plain sentences, instead of --data. They are split at "
+        "blanks, and punctuation at the ends of a word is a word of its own",
+    )  # fmt: skip
+    group.add_argument(
+        "--tokens", action="store_true", default=argparse.SUPPRESS,
+        help="plain text: words have blanks between them already, and are not split further",
+    )  # fmt: skip
 
 
 def _add_tables(group: argparse._ArgumentGroup, required_labels: bool) -> None:
@@ -138,12 +157,14 @@ def _add_sentences(group: argparse._ArgumentGroup) -> None:
     )  # fmt: skip
 
 
-def _add_trees(group: argparse._ArgumentGroup) -> None:
+def _add_trees(group: argparse._ArgumentGroup, required_labels: bool) -> None:
     absent = argparse.SUPPRESS
-    group.add_argument(
-        "--max-length", type=whole, metavar="N", default=absent,
-        help="trees: leave out sentences of more words. Default: none is left out",
-    )  # fmt: skip
+    if required_labels:  # a prediction is made for every sentence
+        group.add_argument(
+            "--max-length", type=whole, metavar="N", default=absent,
+            help="trees: leave out sentences of more words, of --validation too. A model does not "
+            "keep it: predict and evaluate take all sentences. Default: none is left out",
+        )  # fmt: skip
     group.add_argument(
         "--strip-empty", action=argparse.BooleanOptionalAction, default=absent,
         help="trees: take out empty elements (-NONE-). Default: yes",
@@ -184,6 +205,10 @@ def data_options(
             f"--data {args.data[0]}: {kind} is no format of the task; expected "
             f"{' or '.join(formats)} files (--format says what files are, whatever their names)"
         )
+    if kind == "text" and not hasattr(args, "text"):
+        raise ConfigError(
+            f"--data {args.data[0]}: plain text has no true outputs; it can only be predicted on"
+        )
     for option in given:
         if kind not in option.formats:
             raise ConfigError(
@@ -208,8 +233,13 @@ def _kind(
     noted = None if model is None else model.facts.get("data")
     if format is None and noted is not None:
         format = noted["options"].get("format")
-    if format is None and len(formats) == 1:
-        format = formats[0]
+    plain = hasattr(args, "text") and all(unpacked_name(path).endswith(TEXT) for path in args.data)
+    if format is None and plain and "text" in formats:
+        format = "text"
+    # Of trees all other files are, whatever their names.
+    others = [name for name in formats if name != "text"]
+    if format is None and len(others) == 1:
+        format = others[0]
     kind = kind_of_files(args.data, format)
     assert kind is not None
     return kind, format

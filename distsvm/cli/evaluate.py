@@ -24,7 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Scores on data with outputs. Classes: accuracy, loss, confusions. Sequences: accuracy of\n"
         "tokens and sentences, each tag, and entities where tags are BIO. Trees: labelled\n"
-        "precision, recall, F1 and exact match, as evalb has them."
+        "precision, recall, F1 and exact match, as evalb has them. A true label that training did\n"
+        "not see counts as wrong, and a warning names it."
     )
     parser.add_argument("--model", required=True, metavar="DIR", help="folder of the model")
     add_data(parser, trained=True)

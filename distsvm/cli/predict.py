@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import argparse
 import io
+import sys
 import time
+from collections.abc import Iterable
 from contextlib import nullcontext
 
 from distsvm.cli import exits
 from distsvm.cli.data_options import add_data, data_options
-from distsvm.cli.formatting import counted, seconds
+from distsvm.cli.formatting import count, counted, seconds
 from distsvm.cli.options import WHERE, add_place, check_config, given_config
 from distsvm.cli.output import Output
 from distsvm.cli.predictions import add_writers, make_writer
 from distsvm.cli.streaming import over_pieces
 from distsvm.cli.targets import written_file
 from distsvm.cli.task_options import formats_of
+from distsvm.data import Dataset
+from distsvm.data.words import sentences_of
 from distsvm.errors import ConfigError
-from distsvm.model import load_model
+from distsvm.model import Model, load_model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = (
         "distsvm predict --model DIR --data FILE … --output FILE [options]\n"
+        "       distsvm predict --model DIR --text SENTENCE … --output - [options]\n"
         "       distsvm predict CONFIG.toml [options]"
     )
     parser.add_argument("--model", required=True, metavar="DIR", help="folder of the model")
@@ -30,7 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--output", metavar="FILE",
         help="one prediction a line, in the order of the data; - for standard output. Classes: the "
-        "label. Sequences: the tags, with blanks between them. Trees: in brackets",
+        "label. Sequences: the tags, with blanks between them. Trees: in brackets, and flat under "
+        "TOP where a sentence is outside the grammar or too long for the model's --memory-mb; a "
+        "note counts these. Every example has its line",
     )  # fmt: skip
     add_writers(group)
     add_data(parser, required_labels=False, trained=True)
@@ -46,7 +53,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     target = args.output or ("-" if writer.on_screen else None)
     if target is None and not hasattr(args, "svg"):
         raise ConfigError("--output is missing: where to write the predictions, - for here")
-    data = model.inputs(args.data, **data_options(args, formats_of(model.task), model))
+    data = _inputs(args, model)
     pieces = model.pieces(data)
     doing = "" if target == "-" else "predicting"  # the screen is for the predictions then
     results = over_pieces(writer.function, model, pieces, place, output, doing=doing)
@@ -58,10 +65,30 @@ def run(args: argparse.Namespace, output: Output) -> int:
                 file.write(text)
                 n += 1
     others = writer.finish()
+    if writer.n_fallbacks:
+        output.note(f"{count(writer.n_fallbacks)} of {counted(n, 'prediction')}: {writer.fallback}")
     elapsed_s = time.perf_counter() - started
     if target != "-":
         files = [*([] if target is None else [target]), *others]
-        facts = {"n_examples": n, "output": target, "files": files, "seconds": elapsed_s}
+        facts = {"n_examples": n, "n_fallbacks": writer.n_fallbacks,
+                 "output": target, "files": files, "seconds": elapsed_s}  # fmt: skip
         output.record("result", facts)
         output.say(f"{counted(n, 'prediction')} in {seconds(elapsed_s)}: {', '.join(files)}")
     return exits.DONE
+
+
+def _inputs(args: argparse.Namespace, model: Model) -> Dataset:
+    """What to predict on: plain sentences, or files."""
+    if (args.text is None) == (args.data is None):
+        raise ConfigError("--data and --text: expected one of them")
+    if args.text is None and "-" not in args.data:
+        return model.inputs(args.data, **data_options(args, formats_of(model.task), model))
+    if args.data not in (None, ["-"]):
+        raise ConfigError("--data - reads plain sentences from standard input, and nothing else")
+    if getattr(args, "format", "text") != "text":
+        raise ConfigError(f"--format {args.format}: --text and --data - are plain text")
+    tokens = hasattr(args, "tokens")
+    if args.text is not None:
+        lines: Iterable[bytes] = [text.encode("utf-8", "surrogateescape") for text in args.text]
+        return model.sentences(sentences_of(lines, "--text", tokens))
+    return model.sentences(sentences_of(sys.stdin.buffer, "standard input", tokens))

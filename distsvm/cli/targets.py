@@ -6,12 +6,13 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
 from distsvm.cli.output import Output
 from distsvm.errors import ConfigError, ModelError, StoreError
-from distsvm.storage import MANIFEST, Place, place, read_json
+from distsvm.storage import MANIFEST, Place, place, read_json, written_whole
 from distsvm.stores import StorePath
 from distsvm.training.advice import command
 
@@ -104,13 +105,8 @@ def written_file(path: str, output: Output, flag: str = "--output") -> Iterator[
         with open(path, "w", encoding="utf-8") as device:  # such as a pipe: not to be replaced
             yield device
         return
-    aside = f"{path}.part"
     try:
-        with open(aside, "w", encoding="utf-8", newline="\n") as file:
+        with written_whole(Path(path)) as raw, TextIOWrapper(raw, "utf-8", newline="\n") as file:
             yield file
-        os.replace(aside, path)
     except FileNotFoundError as error:
         raise ConfigError(f"{flag} {path}: {error.strerror}") from error
-    finally:
-        if os.path.exists(aside):
-            os.remove(aside)

@@ -18,6 +18,7 @@ from distsvm.errors import ConfigError, DataError
 
 # The last four are the names of LIBSVM's collection.
 SVMLIGHT = {"", ".svm", ".svmlight", ".libsvm", ".txt", ".dat", ".t", ".tr", ".val", ".scale"}
+TEXT = ".txt"
 PARQUET = {".parquet", ".pq", ".arrow", ".feather"}
 JSONL = {".jsonl", ".ndjson"}
 SENTENCES = {".conll": "conll", ".conllu": "conllu", ".svmhmm": "svmhmm"}
@@ -31,6 +32,7 @@ FORMATS = {
     "svmhmm": "svmhmm",
     "treebank": "treebank",
     "jsonl": "jsonl",
+    "text": "text",
 }
 
 ACCEPTED = (
@@ -63,10 +65,11 @@ def open_data(
         tables in files have a column of inputs, `x`, and one of outputs, `y`.
     format : str, optional
         What the files are, where their names do not say it: "svmlight", "libsvm", "parquet",
-        "arrow", "conll", "conllu", "svmhmm", "treebank" or "jsonl".
+        "arrow", "conll", "conllu", "svmhmm", "treebank", "jsonl", or "text", which can only be
+        predicted on.
     **options
         For files, what their reader takes: see SvmlightData, ParquetData, ParquetValues, ConllData,
-        ConlluData, SvmHmmData, TreebankData and JsonlData.
+        ConlluData, SvmHmmData, TreebankData, JsonlData and TextData.
 
     Notes
     -----
@@ -79,8 +82,9 @@ def open_data(
        or Arrow; those in .svm, .svmlight, .libsvm, .txt, .dat, .t, .tr, .val, .scale or without an
        ending are svmlight; those in .conll, .conllu, .svmhmm are sentences of that format; those in
        .mrg, .tree, .trees, .brackets, .ptb are trees in brackets; those in .jsonl, .ndjson are JSON
-       objects, one a line. All text may be packed (.gz, .bz2, .xz). Files elsewhere are named by
-       URIs, such as s3://bucket/folder/*.svm; see distsvm.data.remote.
+       objects, one a line; where inputs are never rows of features, .txt is plain text, one
+       sentence a line. All text may be packed (.gz, .bz2, .xz). Files elsewhere are named by URIs,
+       such as s3://bucket/folder/*.svm; see distsvm.data.remote.
     3. Without outputs, a tuple of two that begins with a list, array, sparse matrix or data frame
        holds (inputs, outputs).
     4. A NumPy array, SciPy sparse matrix or data frame of two dimensions is a table of features,
@@ -100,7 +104,7 @@ def open_data(
         return _opened("ray", source, weight, tables, options)
     if names_files(source, outputs):
         _refuse_extra("files, whose examples hold their outputs,", outputs=outputs)
-        kind = kind_of_files(source, format)
+        kind = kind_of_files(source, format, tables)
         assert kind is not None
         return _opened(kind, source, weight, tables, options)
     _refuse_extra("data in memory", format=format, **options)
@@ -130,13 +134,16 @@ def open_inputs(source: Any, *, tables: bool = True, **options: Any) -> Dataset:
     raise DataError(f"the data is {_shown(source)}, expected {ACCEPTED}")
 
 
-def kind_of_files(source: Any, format: str | None = None) -> str | None:
-    """Which of the values of FORMATS these files are; None for data in memory and data sets."""
+def kind_of_files(source: Any, format: str | None = None, tables: bool = True) -> str | None:
+    """Which of the values of FORMATS these files are; None for data in memory and data sets.
+
+    `tables` as in open_data.
+    """
     if hasattr(source, "specs") or not names_files(source):
         return None
     if format is not None and format not in FORMATS:
         raise ConfigError(f"format={format!r}: expected one of {', '.join(FORMATS)}")
-    return FORMATS[format] if format else _format_of(find_files(source))
+    return FORMATS[format] if format else _format_of(find_files(source), tables)
 
 
 def names_files(source: Any, outputs: Any = None) -> bool:
@@ -195,17 +202,21 @@ def _reader(kind: str, tables: bool) -> Any:
         from distsvm.data.readers.treebank import TreebankData as reader
     elif kind == "jsonl":
         from distsvm.data.readers.jsonl import JsonlData as reader
+    elif kind == "text":
+        from distsvm.data.words import TextData as reader
     else:
         from distsvm.data.readers.svmlight import SvmlightData as reader
     return reader
 
 
-def _format_of(files: Sequence[str]) -> str:
+def _format_of(files: Sequence[str], tables: bool) -> str:
     formats = {}
     for file in files:
         ending = os.path.splitext(urlsplit(unpacked_name(file)).path)[1]
         if ending in PARQUET and not packing(file):
             formats["parquet"] = file
+        elif ending == TEXT and not tables:
+            formats["text"] = file
         elif ending in SVMLIGHT:
             formats["svmlight"] = file
         elif ending in SENTENCES:

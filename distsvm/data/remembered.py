@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 
 from distsvm.data.opening import FORMATS, kind_of_files
+from distsvm.data.readers.conll import ConllData
 from distsvm.data.templates import Templates
 
 # What decides the features of a token, whichever format its file has.
 FEATURES = {"templates", "hash_bits"}
 WITH_TEMPLATES = {"conll", "conllu"}
+# What says which column of a CoNLL file is what.
+LAYOUT = {"tag", "word", "separator", "comment"}
+# Which examples are trained on: others are predicted and scored all the same.
+FILTERS = {"max_length"}
 # Not how files are read, but which.
 PLACES = {"source", "paths", "outputs", "tables", "weight"}
 
@@ -37,6 +42,9 @@ def remembered(source: Any, options: Mapping[str, Any]) -> dict[str, Any] | None
     if kind is None:
         return None
     kept = {name: value for name, value in options.items() if name != "weight"}
+    if kind == "conll":
+        reading = {name: value for name, value in kept.items() if name != "format"}
+        kept["n_columns"] = ConllData(source, **reading).width()
     return {"kind": kind, "options": plain_options(kept)}
 
 
@@ -53,19 +61,22 @@ def check_notes(notes: Any) -> None:
 
 
 def recalled(
-    notes: Mapping[str, Any] | None, source: Any, given: Mapping[str, Any]
+    notes: Mapping[str, Any] | None, source: Any, given: Mapping[str, Any], tables: bool = True
 ) -> dict[str, Any]:
     """The options to open `source` with: those given, then those of the training data.
 
-    A format that was named in training counts for other files too. Where theirs is another one
-    after all, only what decides the features is taken over.
+    What only chose the examples to train on is not taken over. A format that was named in training
+    counts for other files too. Where theirs is another one after all, only what decides the
+    features is taken over. The number of columns is not where others are named than in training.
     """
     if notes is None:
         return dict(given)
-    noted = dict(notes["options"])
-    kind = kind_of_files(source, given.get("format", noted.get("format")))
+    noted = {name: value for name, value in notes["options"].items() if name not in FILTERS}
+    kind = kind_of_files(source, given.get("format", noted.get("format")), tables)
     if kind is None:
         return dict(given)
+    if any(given[name] != noted.get(name) for name in LAYOUT & given.keys()):
+        noted.pop("n_columns", None)
     if kind != notes["kind"]:
         own = FEATURES if kind in WITH_TEMPLATES else set()
         noted = {name: value for name, value in noted.items() if name in own}

@@ -25,6 +25,8 @@ class Shard:
         nobody knows the earlier parts' lengths before all are read.
     source : str
         Where the examples came from, for messages ("memory", or files and the part of them).
+    n_left_out : int
+        Examples of the source that a filter of its reader dropped.
     """
 
     x: Rows | Sequence[Any]
@@ -32,6 +34,7 @@ class Shard:
     weight: np.ndarray | None
     first: int = 0
     source: str = "memory"
+    n_left_out: int = 0
 
     @property
     def n(self) -> int:

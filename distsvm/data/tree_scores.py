@@ -24,7 +24,7 @@ class TreeScore:
     n_true, n_predicted, n_matched : int
         Brackets in the true trees, in the predicted ones, and in both.
     n_outside : int
-        Sentences that got the flat tree under TOP of those outside the grammar.
+        Sentences without a tree, outside the grammar or too long: they got a flat one under TOP.
     """
 
     n_sentences: int = 0
@@ -90,11 +90,16 @@ def score_trees(
         kept = [leaf.label not in deleted_tags for leaf in leaves]
         left, right = brackets_of(y, kept, same_labels), brackets_of(y_hat, kept, same_labels)
         n_matched = sum((left & right).values())
-        outside = y_hat.label == TOP and all(child.is_word for child in y_hat.children)
+        outside = is_flat(y_hat)
         total += TreeScore(
             1, int(left == right), sum(left.values()), sum(right.values()), n_matched, int(outside)
         )
     return total
+
+
+def is_flat(tree: Tree) -> bool:
+    """Whether it is the tree of a sentence without one: all words right under TOP."""
+    return tree.label == TOP and all(child.is_word for child in tree.children)
 
 
 def brackets_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from distsvm.estimators.linear import LinearClasses
 from distsvm.estimators.task_arguments import intercept_value
 from distsvm.estimators.validation import checked_examples, checked_labels, checked_weight
 from distsvm.tasks.classes import BinaryTask, ClassTask, MulticlassTask
+from distsvm.tasks.unseen import tell_unseen
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -77,6 +79,12 @@ class ClassSVC(ClassifierMixin, LinearClasses):
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest score, the first of them in a tie; in this process."""
         return self._predicted_classes(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The (weighted) share of rows whose class is right; a label that is no class is wrong."""
+        labels = np.asarray(y).ravel()
+        tell_unseen([Counter(map(str, labels[~np.isin(labels, self.classes_)].tolist()))])
+        return super().score(X, y, sample_weight)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -88,7 +88,10 @@ class CompiledEstimator(TrainedEstimator):
         inputs, outputs = self._pair(X, y)
         if labelled and outputs is None:
             raise DataError("the outputs y are missing; only files and data sets hold theirs")
-        return PairData(inputs, outputs if labelled else None), {"executor": "serial"}
+        outputs, here = outputs if labelled else None, {"executor": "serial"}
+        if self.model_.are_words(inputs):
+            return self.model_.sentences(inputs, outputs), here
+        return PairData(inputs, outputs), here
 
     def _pair(self, X: Any, y: Any) -> tuple[Sequence[Any], Sequence[Any] | None]:
         """Inputs and outputs in memory as two sequences."""

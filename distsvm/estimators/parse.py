@@ -47,7 +47,8 @@ class TreeParser(CompiledEstimator):
         leave all of them out and count them (result_.n_dropped).
     data_options : dict, optional
         For files, what their reader takes: format="treebank", strip_empty, strip_functions,
-        max_length. Files for prediction are read alike.
+        max_length. Files for prediction are read alike, but for max_length: every sentence gets a
+        tree.
     C, C_per_example, eps, rel_gap, max_rounds, max_seconds, rescaling, solver, solver_options,
     cache_size, executor, n_workers, n_shards, random_state, verbose, run_dir :
         As in MulticlassSVC. In the defaults of C and eps, Δ̄ is the mean number of brackets in a
@@ -98,7 +99,8 @@ class TreeParser(CompiledEstimator):
     def evaluate(self, X: Any, y: Any = None) -> TreeScore:
         """Labelled precision, recall, f1 and exact_match as evalb has them, and n_outside.
 
-        n_outside counts the sentences outside the grammar, whose trees are flat.
+        n_outside counts the sentences outside the grammar, or too long for memory_mb, whose trees
+        are flat.
         """
         return reduce(add, self._scores(X, y))
 

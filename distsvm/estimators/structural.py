@@ -24,6 +24,7 @@ from distsvm.estimators.validation import (
 )
 from distsvm.tasks.base import Task
 from distsvm.tasks.classes import ClassTask
+from distsvm.tasks.unseen import tell_unseen
 
 
 def _has_classes(estimator: StructuralSVM) -> bool:
@@ -116,7 +117,9 @@ class StructuralSVM(LinearClasses):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The (weighted) share of examples whose prediction is exactly right: its loss is 0."""
         check_is_fitted(self)
-        right = losses(bound(self.task_, self._data(X, y)), self.w_) == 0
+        oracle = bound(self.task_, self._data(X, y))
+        tell_unseen([oracle.unseen()])
+        right = losses(oracle, self.w_) == 0
         return float(np.average(right, weights=checked_weight(sample_weight)))
 
     def _data(self, X: Any, y: Any = None) -> TableData | PairData:

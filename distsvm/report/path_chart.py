@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -15,6 +14,7 @@ from distsvm.errors import ConfigError
 from distsvm.report.axes import Axis, linear_axis, log_axis
 from distsvm.report.numbers import count, number
 from distsvm.report.style import hashed
+from distsvm.storage import write_bytes
 from distsvm.training.path_result import PathPoint, PathResult
 
 WIDTH, LEFT, RIGHT, TOP = 720, 76, 24, 64
@@ -57,9 +57,7 @@ def write_path_chart(result: PathResult, output: str | Path) -> Path:
             f"<body>{drawing}</body></html>\n"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f"{path.name}.part")
-    aside.write_text(drawing, encoding="utf-8")
-    os.replace(aside, path)
+    write_bytes(path, drawing.encode())
     return path
 
 

@@ -68,6 +68,8 @@ class Task(ABC):
     """What solver="auto" takes: the one that was measured to be fastest for such tasks."""
     enumerates: ClassVar[bool] = False
     """Whether scoring cached planes costs as much as the oracle: then no cache by default."""
+    needs_templates: ClassVar[bool] = False
+    """Whether templates make the inputs of words; see distsvm.data.templates."""
     weighs_features: ClassVar[bool] = False
     """Whether climbers that climb at once count the changes of common features more than once."""
 
@@ -113,6 +115,10 @@ class Task(ABC):
         from distsvm.tasks.python import PythonOracle
 
         return PythonOracle(self, shard, rescaling)
+
+    def of_words(self, words: Sequence[str]) -> Sequence[str]:
+        """The words of a plain sentence as the task's inputs have them; most tasks take none."""
+        raise ConfigError(f"{type(self).__name__} does not take plain sentences")
 
     def encode_output(self, y: Any) -> Any:
         """The output in JSON's terms, for files: numbers, strings, lists, tuples, dicts, arrays."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -44,9 +45,11 @@ class ClassOracle(Oracle):
         self.rows = _shifted(shard.x, task, shard)  # type: ignore[arg-type]
         self.n = shard.n
         self.slack = rescaling == "slack"
-        self.truth = (
-            None if shard.y is None else frozen(task.encode(np.asarray(shard.y), shard.first))
-        )
+        self.truth: np.ndarray | None = None
+        self._others: list[Any] = []  # true labels that are no classes; see ClassTask.encode
+        if shard.y is not None:
+            truth, others = task.encode(np.asarray(shard.y))
+            self.truth, self._others = frozen(truth), others.tolist()
         self.weight = shard.weight
         self.zero_one, self.matrix = task.zero_one, frozen(task.loss_table())
         self.codes, self.unit = frozen(task.codes), task.unit
@@ -167,13 +170,29 @@ class ClassOracle(Oracle):
         truth = self._truth(rows)
         if self.zero_one:
             return np.where(truth == outputs, 0.0, self.zero_one)
-        return self.matrix[truth, outputs]
+        known = truth < self.n_outputs
+        return np.where(known, self.matrix[truth * known, outputs], self.matrix.max())
 
     def correct(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
         return self._truth(rows) == outputs  # a cost matrix may forgive some mistakes
 
     def public(self, outputs: Any) -> np.ndarray:
         return self.task.labels[outputs]
+
+    def unfit(self) -> dict[int, str]:
+        rows, labels = self._unseen_rows()
+        return dict(zip(rows.tolist(), map(self.task.why_unseen, labels), strict=True))
+
+    def unseen(self) -> Counter[str]:
+        return Counter(map(str, self._unseen_rows()[1]))
+
+    def _unseen_rows(self) -> tuple[np.ndarray, list[Any]]:
+        """The rows whose true labels are no classes, and these labels."""
+        if self.truth is None:
+            return np.zeros(0, np.int64), []
+        rows = np.flatnonzero(self.truth >= self.n_outputs)
+        codes = self.truth[rows] - self.n_outputs
+        return rows, [self._others[code] for code in codes.tolist()]
 
     def slots(self, size: int) -> np.ndarray:
         return np.zeros(self.n * size, dtype=np.int32)

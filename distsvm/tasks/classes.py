@@ -85,7 +85,7 @@ class ClassTask(Task):
         unknown = labels[~np.isin(labels, classes)]
         if unknown.size:
             label = unknown.tolist()[0]
-            raise DataError(f"label {label!r} is not among the classes {_shown(classes)}")
+            raise DataError(replace(self, classes=classes).why_unseen(label))
         self._check_classes(classes)
         # A file that never uses column 0 counts from 1.
         base = 1 if 1 <= summary.least_column < summary.n_columns else 0
@@ -273,6 +273,7 @@ class ClassTask(Task):
 
     def separate(self, w: np.ndarray, x: Any, y: Any, rescaling: str) -> Any:
         oracle = self.oracle(self.shard([x], [y]), rescaling)
+        oracle.check_fit()
         found = oracle.separate(oracle.view(w), np.zeros(1, np.int64))
         return oracle.public(found.planes.output)[0]
 
@@ -305,20 +306,33 @@ class ClassTask(Task):
         raise NotImplementedError
 
     def _code(self, y: Any) -> int:
-        return int(self.encode(np.array([y]))[0])
+        codes, unseen = self.encode(np.array([y]))
+        if unseen.size:
+            raise DataError(self.why_unseen(y))
+        return int(codes[0])
 
-    def encode(self, y: np.ndarray, first: int = 0) -> np.ndarray:
-        """The number of each label's class; an unknown label is refused with its example."""
+    def encode(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The number of each label's class, and the labels that are none.
+
+        The latter are numbered behind the classes: label j of them has the number k + j.
+        """
         labels = self.labels
-        place = np.minimum(np.searchsorted(labels, y), labels.size - 1)
-        wrong = np.flatnonzero(labels[place] != y)
-        if wrong.size:
-            label = y[wrong].tolist()[0]
+        kinds = {
+            "text" if kind in "US" else "numbers" for kind in (labels.dtype.kind, y.dtype.kind)
+        }
+        if y.size and len(kinds) > 1 and "O" not in (labels.dtype.kind, y.dtype.kind):
             raise DataError(
-                f"example {first + wrong[0]}: label {label!r} is not among the classes "
-                f"{_shown(labels)}"
+                f"{self.why_unseen(y.tolist()[0])}: one is text, the others are numbers"
             )
-        return place.astype(np.int32)
+        place = np.minimum(np.searchsorted(labels, y), labels.size - 1)
+        other = labels[place] != y
+        unseen, number = np.unique(y[other], return_inverse=True)
+        place[other] = labels.size + number
+        return place.astype(np.int32), _plain_labels(unseen)
+
+    def why_unseen(self, label: Any) -> str:
+        """What is wrong with a label that is no class."""
+        return f"label {label!r} is not among the classes {_shown(self.labels)}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -192,6 +193,13 @@ class Oracle(ABC):
         They can be evaluated, but not trained on. Most tasks have none.
         """
         return {}
+
+    def unseen(self) -> Counter[str]:
+        """How often each true label that the task does not know occurs; no search can find it.
+
+        Such examples are unfit. Where they are evaluated, these labels count as wrong.
+        """
+        return Counter()
 
     def check_fit(self) -> None:
         """Refuse what cannot be trained on, by the number of its example."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -21,6 +22,8 @@ from distsvm.tasks.parse_oracle import KINDS, ParseOracle
 from distsvm.tasks.parse_rows import as_sentence, as_tree, check_leaves, row_length
 from distsvm.vectors import SparseVector
 
+BRACKETS = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
+
 
 @dataclass(frozen=True, eq=False)
 class ParseTask(Task):
@@ -30,7 +33,8 @@ class ParseTask(Task):
     trees. With words=True it is over words: x is a list of them (given tags are not looked at), and
     tags are predicted too. y is a Tree, or its text. w has one weight a rule seen, tag rules last;
     see distsvm.data.grammar for the grammar's language and distsvm.data.lexicon for words. A
-    sentence outside of it gets a flat tree under TOP, with a warning.
+    sentence outside of it gets a flat tree under TOP, with a warning, and so does one that is too
+    long for memory_mb.
 
     Parameters
     ----------
@@ -270,6 +274,17 @@ class ParseTask(Task):
         if rescaling not in self.rescalings:
             raise ConfigError(f"rescaling={rescaling!r}: {self.losses} loss has margin only")
         return ParseOracle(self, shard, rescaling)
+
+    def of_words(self, words: Sequence[str]) -> Sequence[str]:
+        """The words, with brackets as treebanks write them."""
+        if not self.words:
+            raise ConfigError(
+                "words=False: the grammar is over tags, which plain sentences do not have; train "
+                "one over words, or give sentences with tags"
+            )
+        if not words:
+            raise DataError("a sentence has no words, so that it has no tree")
+        return [BRACKETS.get(word, word) for word in words]
 
     def encode_output(self, y: Tree) -> str:
         return str(y)

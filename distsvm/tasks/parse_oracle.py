@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from distsvm import checks
 from distsvm.data.features import frozen
-from distsvm.data.ragged import Ragged, RaggedSlots, offsets
+from distsvm.data.ragged import Ragged, RaggedSlots, offsets, spread
 from distsvm.data.shard import Shard
 from distsvm.data.trees import Tree
 from distsvm.errors import DataError
@@ -31,6 +32,7 @@ from distsvm.tasks.parse_rows import (
     decode,
     encode,
     row_length,
+    unknown_labels,
 )
 
 if TYPE_CHECKING:
@@ -84,6 +86,7 @@ class ParseOracle(Oracle):
         self.words = Ragged.of(list(map(self._entries, self.sentences)), np.int32).frozen()
         self.truth: Ragged | None = None
         self._unfit: dict[int, str] = {}
+        self._unseen: Counter[str] = Counter()
         if shard.y is not None:
             rows = [self._named(i, self._encoded, i, y) for i, y in enumerate(shard.y)]
             self.truth = Ragged.of(rows, np.int32).frozen()
@@ -108,7 +111,9 @@ class ParseOracle(Oracle):
 
     def separate(self, view: ParseView, rows: np.ndarray) -> Separation:
         truth = self._truth(rows)
-        output, found = self._search(view, rows, cky.SLACK if self.slack else cky.MARGIN)
+        output, found, place = self._search(view, rows, cky.SLACK if self.slack else cky.MARGIN)
+        if place >= 0:
+            raise self._too_large(int(rows[place]))
         loss = np.where(found, self.losses(rows, output), 0.0)
         value = np.where(found, self.values(view, Planes(rows, output, loss)), -1.0)
         # The truth where nothing is better, be it by rounding.
@@ -158,14 +163,29 @@ class ParseOracle(Oracle):
         )  # fmt: skip
 
     def decode(self, view: ParseView, rows: np.ndarray) -> TreeRows:
-        output, found = self._search(view, rows, cky.PREDICT)
-        n_outside = int(np.count_nonzero(~found))
-        if n_outside:
-            log.warning(
-                "%d of %d sentences are outside the grammar (%s); their trees are flat",
-                n_outside, rows.size, self.source,
-            )  # fmt: skip
-        return output
+        """The best trees; none for a sentence outside the grammar or too long for memory_mb."""
+        starts, lengths = offsets(self._row_lengths(rows)), self.words.lengths[rows]
+        values = np.full(starts[-1], cky_rows.NO_TREE, np.int32)
+        todo = np.flatnonzero(lengths * (lengths + 1) // 2 <= self.max_slots)
+        n_large, n_found = rows.size - todo.size, 0
+        while todo.size:
+            output, found, place = self._search(view, rows[todo], cky.PREDICT)
+            # The search goes through the sentences in order, up to the one that is too large.
+            n_done = place if place >= 0 else todo.size
+            done, todo = todo[:n_done], todo[n_done + 1 :]
+            places = spread(starts[done], self._row_lengths(rows[done]))
+            values[places] = output.values[: places.size]
+            n_found, n_large = n_found + int(found[:n_done].sum()), n_large + (place >= 0)
+        for n, why in (
+            (rows.size - n_large - n_found, "outside the grammar"),
+            (n_large, f"too long for memory_mb={self.task.memory_mb:g}"),
+        ):
+            if n:
+                log.warning(
+                    "%d of %d sentences are %s (%s); their trees are flat",
+                    n, rows.size, why, self.source,
+                )  # fmt: skip
+        return TreeRows(values, starts, rows)
 
     def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
         loss = np.empty(rows.size)
@@ -195,6 +215,9 @@ class ParseOracle(Oracle):
 
     def unfit(self) -> dict[int, str]:
         return self._unfit
+
+    def unseen(self) -> Counter[str]:
+        return self._unseen
 
     def take(self, rows: np.ndarray) -> ParseOracle:
         new = copy.copy(self)
@@ -279,7 +302,10 @@ class ParseOracle(Oracle):
                 "(max_length) or take f1"
             )
 
-    def _search(self, view: ParseView, rows: np.ndarray, mode: int) -> tuple[TreeRows, np.ndarray]:
+    def _search(
+        self, view: ParseView, rows: np.ndarray, mode: int
+    ) -> tuple[TreeRows, np.ndarray, int]:
+        """Trees, which sentences have one, and the place of the first that is too large, or −1."""
         words = self.words[rows]
         if mode == cky.PREDICT:
             truth = Ragged(np.zeros(0, np.int32), np.zeros(rows.size + 1, np.int64))
@@ -304,14 +330,14 @@ class ParseOracle(Oracle):
                 *given, self.kind, self.scale, mode, self.max_slots, self.max_items, out,
                 frozen(starts), found,
             )  # fmt: skip
-        if place >= 0:
-            n_words = int(words.lengths[place])
-            raise DataError(
-                f"example {self.numbers[rows[place]]}: a sentence of {n_words:,} words takes more "
-                f"memory than {self.task.memory_mb:g} MB; leave out long sentences (max_length) "
-                "or raise memory_mb"
-            )
-        return TreeRows(out, starts, rows), found
+        return TreeRows(out, starts, rows), found, int(place)
+
+    def _too_large(self, row: int) -> DataError:
+        return DataError(
+            f"example {self.numbers[row]}: a sentence of {self.words.lengths[row]:,} words takes "
+            f"more memory than {self.task.memory_mb:g} MB; leave out long sentences (max_length) "
+            "or raise memory_mb"
+        )
 
     def _scores(self, weights: Weights, trees: Ragged, rows: np.ndarray) -> np.ndarray:
         scores = np.empty(len(trees))
@@ -338,6 +364,7 @@ class ParseOracle(Oracle):
         row = encode(self.grammar, tree)
         if cky_rows.UNSEEN in row:
             self._unfit[i] = self.grammar.why_outside(tree)
+            self._unseen.update(unknown_labels(self.grammar, tree))
         elif self.lexicon is not None:
             for entry, (word, tag) in zip(self.words.row(i), tree.sentence(), strict=True):
                 if self.lexicon.place(int(entry), self.grammar.tag_number[tag]) is None:

@@ -110,6 +110,12 @@ def encode(grammar: Grammar, tree: Tree) -> list[int]:
     return row
 
 
+def unknown_labels(grammar: Grammar, tree: Tree) -> list[str]:
+    """The labels of phrases and tags that the grammar does not have, as often as the tree does."""
+    symbols = [symbol for chain, _ in constituents(tree) for symbol in chain]
+    return [symbol[0] for symbol in symbols if grammar.symbol(symbol) is None]
+
+
 def _prefix(grammar: Grammar, symbols: list[int | None]) -> int | None:
     if len(symbols) == 1:
         return symbols[0]

@@ -96,6 +96,7 @@ class SequenceTask(Task):
     string_inputs: ClassVar[bool] = False
     suited_solver: ClassVar[str] = "multi-plane"
     weighs_features: ClassVar[bool] = True
+    needs_templates: ClassVar[bool] = True
 
     # --- what prepare() learns -------------------------------------------------------------
 
@@ -317,6 +318,9 @@ class SequenceTask(Task):
     def shard(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None) -> Shard:
         x = pack_sequences(inputs)
         return Shard(x, None if outputs is None else pack_tags(outputs), None)  # type: ignore[arg-type]
+
+    def of_words(self, words: Sequence[str]) -> Sequence[str]:
+        return words
 
     def oracle(self, shard: Shard, rescaling: str) -> SequenceOracle:
         return SequenceOracle(self, shard, rescaling)

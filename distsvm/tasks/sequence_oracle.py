@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
@@ -13,6 +14,7 @@ import numpy as np
 from distsvm import checks
 from distsvm.data.features import SparseRows, frozen
 from distsvm.data.ragged import Ragged, RaggedSlots, offsets, spread
+from distsvm.data.sequences import TagRows
 from distsvm.data.shard import Shard
 from distsvm.errors import DataError
 from distsvm.kernels import (
@@ -58,7 +60,10 @@ class SequenceOracle(Oracle):
         self.task, self.n = task, shard.n
         self.numbers = range(shard.first, shard.first + shard.n)
         self.tokens, self.starts = tokens_of(shard.x, task, shard)  # type: ignore[arg-type]
-        self.truth = None if shard.y is None else truth_of(shard.y, task, shard)  # type: ignore[arg-type]
+        self.truth: Ragged | None = None
+        self._others: list[str] = []  # true tags that are not the task's; see truth_of
+        if shard.y is not None:
+            self.truth, self._others = truth_of(shard.y, task, shard)  # type: ignore[arg-type]
         self.weight = shard.weight
         self.lengths = np.diff(self.starts)
         self.slack, self.hamming = rescaling == "slack", task.losses == "hamming"
@@ -264,7 +269,29 @@ class SequenceOracle(Oracle):
     # --- what cannot be trained on ---------------------------------------------------------
 
     def unfit(self) -> dict[int, str]:
-        return {} if self.truth is None else broken_rules(self.truth, self.task)
+        if self.truth is None:
+            return {}
+        found = broken_rules(self.truth, self.task)
+        tokens, tags = self._unseen_tokens()
+        rows = np.searchsorted(self.starts, tokens, side="right") - 1
+        for row, tag in reversed(list(zip(rows.tolist(), tags, strict=True))):
+            found[row] = f"tag {tag!r} is not among the tags {self.task.shown_labels()}"
+        return dict(sorted(found.items()))
+
+    def unseen(self) -> Counter[str]:
+        return Counter(self._unseen_tokens()[1])
+
+    def true_tags(self) -> TagRows:
+        """The true tags, those that the task does not know included."""
+        return TagRows(self.all_truth(), np.append(self.task.tags(), self._others))
+
+    def _unseen_tokens(self) -> tuple[np.ndarray, list[str]]:
+        """The tokens whose true tags the task does not know, and these tags."""
+        if self.truth is None:
+            return np.zeros(0, np.int64), []
+        tokens = np.flatnonzero(self.truth.values >= self.n_labels)
+        codes = self.truth.values[tokens] - self.n_labels
+        return tokens, [self._others[code] for code in codes.tolist()]
 
     def take(self, rows: np.ndarray) -> SequenceOracle:
         lengths = self.lengths[rows]

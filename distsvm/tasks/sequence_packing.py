@@ -62,27 +62,32 @@ def tokens_of(x: SequenceRows, task: SequenceTask, shard: Shard) -> tuple[Sparse
     return tokens, frozen(starts)
 
 
-def truth_of(y: TagRows, task: SequenceTask, shard: Shard) -> Ragged:
-    """The tags in the task's own numbers; unknown ones are refused."""
+def truth_of(y: TagRows, task: SequenceTask, shard: Shard) -> tuple[Ragged, list[str]]:
+    """The tags in the task's own numbers, and those that the task does not know.
+
+    The latter are numbered behind the task's L tags: tag j of them has the number L + j.
+    """
     starts = y.codes.starts - y.codes.starts[0]
     own = y.codes.values[y.codes.starts[0] : y.codes.starts[-1]]
     place = task.tag_places(y.names)
-    codes = place[own]
-    wrong = np.flatnonzero(codes < 0)
-    if wrong.size:
-        tag = str(y.names[own[wrong[0]]])
-        where = "" if shard.source == "memory" else f"{shard.source}: "
-        raise DataError(
-            f"{where}example {_example(starts, wrong[0], shard)}: tag {tag!r} is not among the "
-            f"tags {task.shown_labels()}"
-        )
-    return Ragged(codes.astype(np.int16), starts).frozen()
+    used = np.unique(own)
+    others = used[place[used] < 0]
+    place[others] = task.tags().size + np.arange(others.size)
+    if place.max(initial=0) > np.iinfo(np.int16).max:
+        raise DataError(f"{shard.source}: {others.size} tags are not among {task.shown_labels()}")
+    codes = Ragged(place[own].astype(np.int16), starts).frozen()
+    return codes, [str(y.names[code]) for code in others.tolist()]
 
 
 def broken_rules(truth: Ragged, task: SequenceTask) -> dict[int, str]:
-    """The sequences whose tags break the hard constraints, and where each does so first."""
+    """The sequences whose tags break the hard constraints, and where each does so first.
+
+    Sequences with tags that the task does not know are none of these.
+    """
     codes, starts = truth.values, truth.starts
-    pairs, first, last = task.forbidden()
+    # One more tag than the task has, for those that it does not know; it breaks no rule.
+    codes = np.minimum(codes, task.tags().size)
+    pairs, first, last = (np.pad(rule, (0, 1)) for rule in task.forbidden())
     labels, some = task.tags().tolist(), np.flatnonzero(truth.lengths)
     begins, ends = starts[some], starts[some + 1] - 1
     broken = np.zeros(codes.size, dtype=bool)

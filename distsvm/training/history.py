@@ -11,7 +11,7 @@ from pathlib import Path
 
 from distsvm.errors import DAMAGE, CheckpointError, StoreError
 from distsvm.solvers.base import Round
-from distsvm.storage import MAX_JSON_BYTES, Place, new_file, opened_file, refusals, write_bytes
+from distsvm.storage import MAX_JSON_BYTES, Place, file_beside, opened_file, refusals, write_bytes
 from distsvm.stores import StorePath
 
 NAME = "history.jsonl"
@@ -76,9 +76,8 @@ class DiskHistory(History):
     def __init__(self, folder: Path, rounds: list[Round]) -> None:
         self._path = folder / NAME
         self._unwritten = "".join(map(_line, rounds)).encode()
-        aside = folder / f"{NAME}.part"
         with refusals(self._path):
-            self._file = new_file(aside)
+            aside, self._file = file_beside(self._path)
         self.secure()
         with refusals(self._path):
             os.replace(aside, self._path)

@@ -28,6 +28,8 @@ from distsvm.training.session import Session
 from distsvm.version import __version__
 
 FORMAT = 1
+WRITTEN = ("model", "run.json", "data.json", "state.json", "history.jsonl", "result.json")
+"""What the session alone writes, each under another name first."""
 
 
 class RunFolder:
@@ -189,8 +191,9 @@ class RunFolder:
                 f"result and history beside it. {error}"
             ) from error
         if isinstance(self.path, Path):
-            for left in self.path.glob(".model-*.part"):  # by a driver that was killed here
-                remove_folder(left)
+            for name in WRITTEN:
+                for left in self.path.glob(f".{name}-*.part"):  # by a driver that was killed here
+                    remove_folder(left)
         state = "finished" if result.stop_reason in FINISHED else "stopped"
         self._session.note(state=state, stop_reason=result.stop_reason)
 

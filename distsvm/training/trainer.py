@@ -26,6 +26,7 @@ from distsvm.model import Model, load_model
 from distsvm.solvers.base import Round, State
 from distsvm.storage import place
 from distsvm.tasks.base import Task
+from distsvm.tasks.unseen import tell_unseen
 from distsvm.training.callbacks import Callback, LogRounds, RunStart
 from distsvm.training.config import TrainConfig
 from distsvm.training.data_manifest import DataManifest
@@ -141,7 +142,7 @@ class Trainer:
         self.check_fingerprint = ""
         self.manifest.digests = [fact.fingerprint for fact in facts]
         if checks:
-            self.executor.prepare("attach", self.task, shards=self.check_shards)
+            tell_unseen(self.executor.prepare("attach", self.task, shards=self.check_shards))
             if digested:
                 parts = self.executor.run("fingerprint", shards=self.check_shards)
                 self.check_fingerprint = "".join(parts)

@@ -29,11 +29,9 @@ def tags_of(worker: ShardWorker, w: np.ndarray) -> tuple[TagRows, TagRows]:
     """The true tags and those that w predicts, both in the task's numbers."""
     oracle = worker.oracle
     assert isinstance(oracle, SequenceOracle)
-    if oracle.truth is None:
-        raise DataError("the examples have no tags")
-    names = oracle.task.tags()
+    gold = oracle.true_tags()
     found = oracle.decode(oracle.view(w), np.arange(oracle.n))
-    return TagRows(oracle.truth, names), TagRows(found, names)
+    return gold, TagRows(found, gold.names)
 
 
 def best_tags(worker: ShardWorker, w: np.ndarray, k: int) -> list[list[tuple[list[str], float]]]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -47,6 +48,7 @@ class Piece:
     extent: int
     n_bytes: int
     unfit: dict[int, str]
+    unseen: Counter[str]
     weight: np.ndarray | None
     open: Callable[[range], Oracle]
 
@@ -76,16 +78,17 @@ def _packed(
         assert arrays is not None
         told = {str(row): why for row, why in oracle.unfit().items()}
         sizes = {"n": oracle.n, "extent": oracle.extent, "n_bytes": oracle.n_bytes}
-        packed = store.put(key, arrays, {**sizes, "unfit": told})
+        packed = store.put(key, arrays, {**sizes, "unfit": told, "unseen": oracle.unseen()})
     notes: dict[str, Any] = dict(packed.notes)
     unfit = {int(row): why for row, why in notes.pop("unfit").items()}
+    unseen = Counter(notes.pop("unseen", {}))  # earlier versions refused such examples
     weight = packed.arrays(mapped=True).get("weight")
 
     def opened(numbers: range, packed: Packed = packed) -> Oracle:
         return frame.over(packed.arrays(mapped=False), numbers)
 
     weight = None if weight is None else np.array(weight)
-    return Piece(**notes, unfit=unfit, weight=weight, open=opened)
+    return Piece(**notes, unfit=unfit, unseen=unseen, weight=weight, open=opened)
 
 
 def _unpacked(task: Task, rescaling: str, spec: Any, store: PackedStore) -> Piece:
@@ -96,7 +99,10 @@ def _unpacked(task: Task, rescaling: str, spec: Any, store: PackedStore) -> Piec
 
     shard = load(spec, store)
     oracle = task.oracle(shard, rescaling)
-    return Piece(oracle.n, oracle.extent, oracle.n_bytes, oracle.unfit(), shard.weight, opened)
+    return Piece(
+        oracle.n, oracle.extent, oracle.n_bytes, oracle.unfit(), oracle.unseen(), shard.weight,
+        opened,
+    )  # fmt: skip
 
 
 class PiecedOracle(Oracle):
@@ -207,6 +213,9 @@ class PiecedOracle(Oracle):
             for row, why in piece.unfit.items()
         }
 
+    def unseen(self) -> Counter[str]:
+        return sum((piece.unseen for piece in self._pieces), Counter())
+
     def take(self, rows: np.ndarray) -> PiecedOracle:
         """Sums of what is left have the bits of memory only if whole pieces are."""
         edges = np.searchsorted(rows, self._starts)
@@ -284,7 +293,8 @@ def _taken(piece: Piece, rows: np.ndarray) -> Piece:
 
     weight = None if piece.weight is None else piece.weight[rows]
     extent = piece.extent * rows.size // piece.n
-    return Piece(rows.size, extent, piece.n_bytes, {}, weight, opened)
+    # Of a piece with unfit rows, the others are taken: these have no unseen labels.
+    return Piece(rows.size, extent, piece.n_bytes, {}, Counter(), weight, opened)
 
 
 class PiecedView:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
@@ -41,11 +42,12 @@ class ShardWorker:
         self._keeping = keeping = keeping or Keeping()
         self._store = keeping.store()
         self._spec, self._specs = spec, keeping.pieces(spec)
+        self.n_left_out = 0
         if self._specs:
             self._source = described(files_of(spec))
         else:
             self.shard = load(spec, self._store)
-            self._source = self.shard.source
+            self._source, self.n_left_out = self.shard.source, self.shard.n_left_out
             if not self.shard.n:
                 raise DataError(f"an empty shard: {self.shard.source} has no examples")
 
@@ -64,11 +66,12 @@ class ShardWorker:
         first: int | None = None,
         *,
         keep_outputs: bool = False,
-    ) -> None:
-        """Pack the shard for a task; its first example is number `first` of all, if that is known.
+    ) -> Counter[str]:
+        """Pack the shard for a task, and return the true labels that the task does not know.
 
-        The shard itself is let go: what the oracle needs of it, it has. `keep_outputs` keeps the
-        outputs as they were given, for scores that compare those.
+        Its first example is number `first` of all, if that is known. The shard itself is let go:
+        what the oracle needs of it, it has. `keep_outputs` keeps the outputs as they were given,
+        for scores that compare those.
         """
         self.outputs = None
         self._digest: str | None = None
@@ -92,6 +95,7 @@ class ShardWorker:
         self._answers: list[Separation] = []
         self._turn = 0
         self.ascent: BlockAscent | PiecedAscent | None = None
+        return self.oracle.unseen()
 
     def bind(
         self, task: Task, rescaling: str, cache_size: int, fingerprint: bool, first: int

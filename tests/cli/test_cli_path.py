@@ -89,7 +89,7 @@ def test_the_plot_shows_every_value(files, capsys, tmp_path, ending, choice):
         0 if choice == "none" else n_panels
     )
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
-    assert not list(tmp_path.glob("*.part"))
+    assert not list(tmp_path.glob(".*.part"))
 
 
 def test_a_limit_ends_with_its_code(files, capsys):

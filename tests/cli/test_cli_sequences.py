@@ -238,12 +238,22 @@ def test_entities_are_scored_where_tags_are_bio(capsys, tmp_path):
     assert "entity F1" in run(capsys, *words).out
 
 
-def test_an_unknown_tag_is_named_with_its_file_and_example(files, capsys, tmp_path):
+def test_a_tag_that_training_did_not_see_counts_as_wrong_and_is_named(files, capsys, tmp_path):
     path = tmp_path / "new.conll"
-    write_conll(path, [(["a"], ["T0"]), (["b"], ["T9"])])
-    err = run(capsys, "evaluate", "--model", files.model, "--data", path, code=3).err
-    assert str(path) in err
-    assert "example 1: tag 'T9' is not among the tags" in err
+    words, tags = files.test_examples[0]
+    write_conll(path, [(words, tags), (words, ["T9", *tags[1:]])])
+    command = ["evaluate", "--model", files.model, "--data", path]
+    found, n_right = told(capsys, *command), _n_right(files, words, tags)
+    first_right = _n_right(files, words, ["T9", *tags[1:]])
+    assert found["token_accuracy"] == (n_right + first_right) / (2 * len(tags))
+    assert found["unseen"] == {"T9": 1}
+    assert "did not see count as wrong: 1, of 'T9' (1)" in run(capsys, *command).err
+
+
+def _n_right(files, words, tags):
+    features = Templates.parse(TEXT).features
+    (guess,) = load_model(files.model).predict([features(words)])
+    return sum(a == b for a, b in zip(guess, tags, strict=True))
 
 
 def test_files_of_another_format_keep_the_templates(files, expected, capsys, tmp_path):

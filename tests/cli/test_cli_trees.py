@@ -8,7 +8,8 @@ from structured_files import Structured, run, told
 from distsvm.cli import main
 from distsvm.data.synthetic_trees import make_treebank, write_treebank
 from distsvm.data.tree_drawing import draw_tree
-from distsvm.data.tree_scores import score_trees
+from distsvm.data.tree_scores import is_flat, score_trees
+from distsvm.data.trees import Tree
 from distsvm.model import load_model
 
 QUICK = ["--executor", "serial", "--C-per-example", "1", "--rel-gap", "0.1"]
@@ -131,6 +132,40 @@ def test_sentences_outside_the_grammar_are_counted(files, capsys, tmp_path):
     assert "1 sentence (50 %) outside the grammar" in said.out
     assert "1 of 2 sentences are outside the grammar" in said.err
     assert "(TOP (XX strange) (YY words))" in run(capsys, "predict", *words, "--output", "-").out
+
+
+def test_what_limited_training_limits_neither_predictions_nor_scores(files, capsys, tmp_path):
+    model, out = tmp_path / "m", tmp_path / "out.txt"
+    run(capsys, *train_words(files.train, model, "--max-length", "8"))
+    words = ["--model", model, "--data", files.test]
+    sentences = [tree.sentence() for tree in files.test_examples]
+    assert max(map(len, sentences)) > 8
+    run(capsys, "predict", *words, "--output", out)
+    found = [Tree.parse(line) for line in out.read_text().splitlines()]
+    assert [[word for word, _ in tree.sentence()] for tree in found] == [
+        [word for word, _ in sentence] for sentence in sentences
+    ]
+    n_flat = sum(is_flat(tree) for tree in found)
+    assert told(capsys, "predict", *words, "--output", out)["n_fallbacks"] == n_flat
+    scores = told(capsys, "evaluate", *words)
+    assert (scores["n_examples"], scores["n_outside"]) == (len(sentences), n_flat)
+    assert "--max-length" in run(capsys, "predict", *words, "--max-length", "8", "--output", out,
+                                 code=2).err  # fmt: skip
+
+
+def test_evaluate_says_how_many_sentences_a_given_limit_leaves_out(files, capsys):
+    words = ["evaluate", "--model", files.model, "--data", files.test, "--max-length", "8"]
+    n_long = sum(len(tree.sentence()) > 8 for tree in files.test_examples)
+    found = told(capsys, *words)
+    assert (found["n_examples"], found["n_left_out"]) == (30 - n_long, n_long)
+    assert f"without {n_long} longer ones (--max-length)" in run(capsys, *words).out
+
+
+def test_a_note_says_how_many_predictions_stand_in_for_a_tree(files, capsys, tmp_path):
+    path = tmp_path / "strange.mrg"
+    path.write_text(f"{files.test_examples[0]}\n(S (XX strange) (YY words))\n")
+    words = ["predict", "--model", files.model, "--data", path, "--output", "-"]
+    assert "1 of 2 predictions: flat, as the sentence" in run(capsys, *words).err
 
 
 def test_inspect_shows_the_grammar_and_its_strongest_rules(files, capsys):

@@ -34,6 +34,14 @@ def test_given_options_win(paths):
     assert recalled(None, paths["a.conll"], {"tag": 3}) == {"tag": 3}
 
 
+def test_a_filter_of_training_is_not_taken_over(tmp_path):
+    path = tmp_path / "a.mrg"
+    path.write_text("")
+    notes = remembered(str(path), {"max_length": 15, "strip_empty": False})
+    assert recalled(notes, str(path), {}) == {"strip_empty": False}
+    assert recalled(notes, str(path), {"max_length": 40})["max_length"] == 40
+
+
 def test_a_named_format_counts_for_other_files(paths):
     notes = remembered(paths["a.txt"], {"format": "conll", "tag": 2})
     assert recalled(notes, paths["a.txt"], {}) == {"format": "conll", "tag": 2}

@@ -117,8 +117,8 @@ def test_tasks_of_classes_take_tables(form):
     np.testing.assert_array_equal(fitted.predict(form(X)), expected.predict(X))
     assert fitted.score(form(X), names) == expected.score(X, names)
     assert fitted.n_features_in_ == 4
-    with pytest.raises(DataError, match="'d' is not among the classes"):
-        fitted.score(form(X), np.where(y == 0, "d", names))
+    other = np.where(y == 0, "d", names)
+    assert fitted.score(form(X), other) == np.mean(fitted.predict(form(X)) == other) < 0.9
 
 
 @pytest.fixture(scope="module")

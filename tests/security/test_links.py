@@ -12,6 +12,8 @@ from folders import CASES, copied
 
 from distsvm import load_model
 from distsvm.cli import exits, main
+from distsvm.cli.output import Output
+from distsvm.cli.targets import written_file
 from distsvm.errors import CheckpointError
 from distsvm.report import write_report
 from distsvm.storage import write_arrays, write_json
@@ -155,3 +157,40 @@ def test_a_run_folder_may_itself_be_reached_by_a_link(run, tmp_path):
     (tmp_path / "name").symlink_to(folder)
     assert run[0].train(tmp_path / "name", resume=True, max_rounds=6).n_rounds == 6
     assert RunFolder(folder).history()[-1].number == 6
+
+
+@pytest.mark.parametrize("name", ["labels.txt", "trees.svg", "plot.svg"])
+@pytest.mark.parametrize("as_link", [True, False], ids=["link", "file"])
+def test_a_file_that_is_named_like_a_part_of_the_output_is_not_touched(
+    name, as_link, elsewhere, tmp_path
+):
+    (tmp_path / "out").mkdir()
+    target, waiting = tmp_path / "out" / name, tmp_path / "out" / f"{name}.part"
+    if as_link:
+        waiting.symlink_to(elsewhere / "mine")
+    else:
+        waiting.write_text("mine")
+    with written_file(str(target), Output()) as file:
+        file.write("new")
+    assert (target.read_text(), waiting.read_text()) == ("new", "mine")
+    assert {path.name for path in target.parent.iterdir()} == {name, waiting.name}
+
+
+def test_an_output_that_fails_leaves_nothing_behind_and_the_old_file_as_it_was(tmp_path):
+    target = tmp_path / "labels.txt"
+    target.write_text("old")
+    with pytest.raises(ZeroDivisionError), written_file(str(target), Output()) as file:
+        file.write(f"new {1 // 0}")
+    assert [path.name for path in tmp_path.iterdir()] == [target.name]
+    assert target.read_text() == "old"
+
+
+def test_all_writers_take_random_names_that_exist_nowhere(tmp_path, monkeypatch):
+    waiting = iter(["taken", "free"])
+    monkeypatch.setattr("distsvm.storage.secrets.token_hex", lambda n: next(waiting))
+    (tmp_path / ".a.json-taken.part").symlink_to(tmp_path / "planted")
+    with pytest.raises(FileExistsError):
+        write_json(tmp_path / "a.json", {})
+    write_json(tmp_path / "a.json", {})
+    assert not (tmp_path / "planted").exists()
+    assert (tmp_path / "a.json").read_text() == "{}\n"

@@ -199,7 +199,7 @@ def test_bad_labels_are_refused():
         prepared(MulticlassTask(classes=np.array([0, 1])), X, [0, 1, 9, 1])
     task, _ = prepared(MulticlassTask(), X, [0, 1, 2, 2])
     with pytest.raises(DataError, match="example 12: label"):
-        task.oracle(Shard(as_rows(X), np.array([0, 1, 5, 1]), None, first=10), "margin")
+        task.oracle(Shard(as_rows(X), np.array([0, 1, 5, 1]), None, first=10), "margin").check_fit()
     with pytest.raises(DataError, match="3 features, expected 2"):
         task.oracle(Shard(as_rows(np.ones((4, 3))), np.array([0, 1, 2, 1]), None), "margin")
 

@@ -229,28 +229,37 @@ def test_carry_keeps_the_weights_of_rules():
 
 
 @pytest.mark.parametrize("losses", ["brackets", "f1", "zero-one"])
-def test_a_sentence_that_takes_too_much_memory_is_refused_by_name(losses):
+def test_a_sentence_that_takes_too_much_memory_is_refused_by_name_in_training(losses):
     tree = Tree("S", tuple(Tree("N", word="w") for _ in range(2000)))
     task, _ = prepared([tree], losses=losses, memory_mb=100.0)
     oracle = task.oracle(Shard([tree.sentence()], [tree], None, first=3), "margin")
     view = oracle.view(np.zeros(task.dim))
-    for search in (oracle.decode, oracle.separate):
-        with pytest.raises(DataError, match="example 3: a sentence of 2,000 words takes more"):
-            search(view, np.zeros(1, np.int64))
+    with pytest.raises(DataError, match="example 3: a sentence of 2,000 words takes more"):
+        oracle.separate(view, np.zeros(1, np.int64))
 
 
-def test_training_and_prediction_name_the_sentence_that_takes_too_much_memory():
+def test_a_sentence_that_takes_too_much_memory_gets_a_flat_tree_among_the_others(caplog):
+    trees = small_treebank()
+    long = Tree("S", tuple(Tree("N", word="w") for _ in range(2000)))
+    mixed = [long, trees[0], long, long, *trees[1:], long]
+    task, _ = prepared([*trees, long], memory_mb=100.0)
+    w = np.random.default_rng(0).standard_normal(task.dim)
+    expected = Model(task, w).predict([tree.sentence() for tree in trees], executor="serial")
+    found = Model(task, w).predict([tree.sentence() for tree in mixed], executor="serial")
+    flat = Tree("TOP", long.children)
+    assert found == [flat, expected[0], flat, flat, *expected[1:], flat]
+    assert f"4 of {len(mixed)} sentences are too long for memory_mb=100" in caplog.text
+
+
+def test_training_names_the_sentence_that_takes_too_much_memory():
     trees = small_treebank() * 20
     long = Tree("S", tuple(Tree("N", word="w") for _ in range(2000)))
     inputs = [tree.sentence() for tree in (*trees, long)]
-    task, _ = prepared([*trees, long], memory_mb=100.0)
     message = "example 80: a sentence of 2,000 words takes more memory than 100 MB"
     with pytest.raises(DataError, match=message):
         train(
             ParseTask(memory_mb=100.0), inputs, [*trees, long], C=1.0, n_shards=2, executor="serial"
         )
-    with pytest.raises(DataError, match=message):
-        Model(task, np.zeros(task.dim)).predict(inputs, executor="serial")
 
 
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])

@@ -229,10 +229,10 @@ def test_features_that_are_not_finite_are_refused():
             task.oracle(shard, "margin")
 
 
-def test_unknown_tags_are_refused_by_name():
+def test_unknown_tags_are_refused_by_name_in_training():
     task = prepared(SequenceTask(), *GOOD)
     with pytest.raises(DataError, match="example 1: tag 'Z' is not among the tags"):
-        task.oracle(task.shard(GOOD[0], [["X", "Y"], ["Z"]]), "margin")
+        task.oracle(task.shard(GOOD[0], [["X", "Y"], ["Z"]]), "margin").check_fit()
     with pytest.raises(DataError, match="tag 'Z'"):
         task.loss(["X"], ["Z"])
     with pytest.raises(DataError, match="tag 'Y'"):

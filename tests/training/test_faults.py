@@ -236,8 +236,8 @@ def test_bad_data_at_prediction_and_evaluation_is_said(tmp_path):
         model.predict(np.ones((2, 5)))
     with pytest.raises(DataError, match="is nan"):
         model.predict(np.full((2, 4), np.nan))
-    with pytest.raises(DataError, match="label 7 is not among the classes"):
-        model.evaluate(X[:3], np.array([0, 1, 7]))
+    with pytest.raises(DataError, match=r"label 'a' is not among the classes .*: one is text"):
+        model.evaluate(X[:3], np.array(["a", "b", "c"]))
     (tmp_path / "bad.svm").write_text("1 1:1\n2 1:x\n")
     with pytest.raises(DataError, match=r"bad\.svm, line 2"):
         model.predict(str(tmp_path / "bad.svm"))

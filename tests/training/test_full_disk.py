@@ -27,14 +27,14 @@ class Disk:
 
     def __init__(self, monkeypatch):
         self.full_for = ()
-        new_file = storage.new_file
+        file_beside = storage.file_beside
 
         def begin(path):
             if any(word in str(path) for word in self.full_for):
                 raise FULL
-            return new_file(path)
+            return file_beside(path)
 
-        monkeypatch.setattr(storage, "new_file", begin)
+        monkeypatch.setattr(storage, "file_beside", begin)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from distsvm.cli.predictions.writer import Writer
 from distsvm.cli.targets import written_file
 from distsvm.data.shard import ShardSpec
 from distsvm.data.tree_drawing import draw_tree, trees_svg
+from distsvm.data.tree_scores import is_flat
 from distsvm.data.trees import Tree
 from distsvm.model import Model
 
@@ -38,6 +39,8 @@ def writer(args: argparse.Namespace, model: Model, output: Output) -> Writer:
 class Trees(Writer):
     """One tree a line in brackets, or drawings; and an SVG file of all, if one is named."""
 
+    fallback = "flat, as the sentence is outside the grammar or too long for --memory-mb"
+
     def __init__(self, output: Output, draw: bool, width: int | None, svg: str | None) -> None:
         self.on_screen, self._output = draw, output
         self._draw, self._width, self._svg = draw, width, svg
@@ -45,6 +48,7 @@ class Trees(Writer):
 
     def texts(self, piece: ShardSpec, found: list[Tree]) -> Iterator[str]:
         for tree in found:
+            self.n_fallbacks += is_flat(tree)
             if self._svg is not None:
                 self._trees.append(tree)
             yield f"{draw_tree(tree, self._width)}\n\n" if self._draw else f"{tree}\n"

@@ -21,8 +21,8 @@ FLAGS = {"columns": "--columns", "n_best": "--n-best"}
 def add(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--columns", action="store_true", default=argparse.SUPPRESS,
-        help="sequences in CoNLL or CoNLL-U files: write one token a line, word, tab and tag, with "
-        "a blank line after each sentence",
+        help="sequences in CoNLL, CoNLL-U or plain text: write one token a line, word, tab and "
+        "tag, with a blank line after each sentence",
     )  # fmt: skip
     group.add_argument(
         "--n-best", type=whole, metavar="K", default=argparse.SUPPRESS,
@@ -51,7 +51,7 @@ class Columns(Writer):
 
     def texts(self, piece: ShardSpec, found: list[list[str]]) -> Iterator[str]:
         if not hasattr(piece, "words"):
-            raise ConfigError("--columns needs CoNLL or CoNLL-U files: others hold no words")
+            raise ConfigError("--columns needs CoNLL, CoNLL-U or plain text: others hold no words")
         for words, tags in zip(piece.words(), found, strict=True):
             yield "".join(f"{w}\t{t}\n" for w, t in zip(words, tags, strict=True)) + "\n"
 

@@ -20,11 +20,17 @@ class Writer:
         Stands before all predictions.
     on_screen : bool
         Whether standard output is the file, unless another is named.
+    n_fallbacks : int
+        How many of the predictions written so far stand in for one that could not be made.
+    fallback : str
+        What those are, for people.
     """
 
     function: Callable[..., Any] = staticmethod(ShardWorker.predict)
     head: str = ""
     on_screen: bool = False
+    n_fallbacks: int = 0
+    fallback: str = ""
 
     def texts(self, piece: ShardSpec, found: Any) -> Iterator[str]:
         """The text of each example of the piece, newlines included."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,9 +24,12 @@ class ClassCounts:
 
     score: Score
     counts: Counts
+    unseen: Counter[str]
 
     def __add__(self, other: ClassCounts) -> ClassCounts:
-        return ClassCounts(self.score + other.score, self.counts + other.counts)
+        return ClassCounts(
+            self.score + other.score, self.counts + other.counts, self.unseen + other.unseen
+        )
 
 
 def counted(worker: ShardWorker, w: np.ndarray) -> ClassCounts:
@@ -34,7 +38,7 @@ def counted(worker: ShardWorker, w: np.ndarray) -> ClassCounts:
         raise DataError("the data has no labels")
     predicted = oracle.decode(oracle.view(w), np.arange(oracle.n))
     counts = Counts.of(oracle.truth, predicted, oracle.task.labels.size)
-    return ClassCounts(worker.score(predicted), counts)
+    return ClassCounts(worker.score(predicted), counts, oracle.unseen())
 
 
 def facts(task: ClassTask, total: ClassCounts) -> dict[str, Any]:
@@ -45,7 +49,9 @@ def facts(task: ClassTask, total: ClassCounts) -> dict[str, Any]:
         "mean_loss": score.mean_loss,
         "classes": task.labels.tolist(),
         "by_class": rows,
-        "macro_f1": float(np.mean([row["f1"] for row in rows])),
+        # The F1 of a class that training did not see is 0.
+        "macro_f1": sum(row["f1"] for row in rows) / (len(rows) + len(total.unseen)),
+        "unseen": dict(total.unseen),
     }
     if total.counts.confusion.size:
         found["confusion"] = total.counts.confusion

@@ -30,13 +30,18 @@ class Counts:
 
     @classmethod
     def of(cls, true: np.ndarray, predicted: np.ndarray, n_labels: int) -> Counts:
-        """The counts of labels that are numbers below n_labels."""
+        """The counts of labels that are numbers below n_labels.
+
+        Other true labels are unknown to the model: their predictions count, and they do not.
+        """
         kept = n_labels if n_labels <= KEPT_LABELS else 0
-        true = true.astype(np.int64)
+        known = true < n_labels
+        guessed = np.bincount(predicted, minlength=n_labels)
+        true, predicted = true[known].astype(np.int64), predicted[known]
         pairs = (true * n_labels + predicted)[: true.size if kept else 0]
         return cls(
             true=np.bincount(true, minlength=n_labels),
-            predicted=np.bincount(predicted, minlength=n_labels),
+            predicted=guessed,
             hits=np.bincount(true[true == predicted], minlength=n_labels),
             confusion=np.bincount(pairs, minlength=kept * kept).reshape(kept, kept),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,19 +26,25 @@ class TagCounts:
     score: Score
     tags: TagScores
     counts: Counts
+    unseen: Counter[str]
 
     def __add__(self, other: TagCounts) -> TagCounts:
         return TagCounts(
-            self.score + other.score, self.tags + other.tags, self.counts + other.counts
+            self.score + other.score,
+            self.tags + other.tags,
+            self.counts + other.counts,
+            self.unseen + other.unseen,
         )
 
 
 def counted(worker: ShardWorker, w: np.ndarray) -> TagCounts:
     gold, predicted = tags_of(worker, w)
+    oracle: Any = worker.oracle
     return TagCounts(
         worker.score(predicted.codes),
         score_tags(gold, predicted),
-        Counts.of(gold.codes.values, predicted.codes.values, gold.names.size),
+        Counts.of(gold.codes.values, predicted.codes.values, oracle.n_labels),
+        oracle.unseen(),
     )
 
 
@@ -51,6 +58,7 @@ def facts(task: SequenceTask, total: TagCounts) -> dict[str, Any]:
         "mean_loss": total.score.mean_loss,
         "tags": task.tags().tolist(),
         "by_tag": total.counts.by_label("tokens"),
+        "unseen": dict(total.unseen),
     }
     if total.counts.confusion.size:
         found["confusion"] = total.counts.confusion

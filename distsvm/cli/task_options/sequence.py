@@ -11,7 +11,7 @@ from distsvm.tasks.base import Task
 from distsvm.tasks.sequence import SequenceTask
 
 TITLE = "sequences"
-FORMATS = ("conll", "conllu", "svmhmm", "jsonl", "parquet")
+FORMATS = ("conll", "conllu", "svmhmm", "jsonl", "parquet", "text")
 LOSSES = "hamming (default), the number of wrong tags; or zero-one, 1 if any is wrong"
 FLAGS = {
     "order": "--order",

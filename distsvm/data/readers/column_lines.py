@@ -7,19 +7,21 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NoReturn
 
 import numpy as np
 
-from distsvm.data.files import line_number
+from distsvm.data.files import line_number, opened
 from distsvm.data.readers.lines import Part
-from distsvm.data.readers.sentences import texts
+from distsvm.data.readers.sentences import BYTE_ORDER_MARK, texts
 from distsvm.data.readers.token_rows import FIRST_CODE, Field
 from distsvm.errors import DataError
 
 NEW_DOCUMENT = b"-DOCSTART-"
 NO_WORD = re.compile(rb"[0-9]+(-|\.)[0-9]+")  # the numbers of ranges and of empty nodes
 CONLLU_COLUMNS = 10
+LONGEST = 1 << 20  # of a line whose columns are counted
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Columns:
         Lines that begin with it are no tokens.
     numbered : bool
         As in CoNLL-U, the first of ten columns is a number that tells words from other lines.
+    n_columns : int, optional
+        How many columns every line must have: those of training, or of the first line.
     """
 
     word: int = 0
@@ -42,6 +46,7 @@ class Columns:
     separator: bytes | None = None
     comment: bytes | None = None
     numbered: bool = False
+    n_columns: int | None = None
 
     def beginnings(self, at_start: bool) -> Callable[[bytes], bool]:
         """Whether a line begins a sentence; see distsvm.data.readers.sentences."""
@@ -71,6 +76,31 @@ class Columns:
         places = {k % n_columns for k in (self.word, *others)}
         if self.tag is not None and self.tag % n_columns in places:
             return f"{found}more, as the tag in column {self.tag} would be a feature of itself"
+        if self.n_columns not in (None, n_columns):
+            return (
+                f"{found}{self.n_columns} as in training and in the lines before; plain sentences "
+                "are read from .txt files"
+            )
+        return None
+
+    def fields(self, line: bytes) -> list[bytes]:
+        """The columns of a line."""
+        if self.separator is None:
+            return line.split()
+        return line.rstrip(b"\r\n").split(self.separator)
+
+    def is_token(self, line: bytes) -> bool:
+        """Whether a line is neither blank nor a comment nor the beginning of a document."""
+        comment = self.comment is not None and line.startswith(self.comment)
+        return not (comment or line.isspace() or not line or line.startswith(NEW_DOCUMENT))
+
+    def count(self, path: str) -> int | None:
+        """The number of columns in the first token of a file; None where it has none."""
+        with opened(path) as file:
+            for line in iter(partial(file.readline, LONGEST), b""):
+                line = line.removeprefix(BYTE_ORDER_MARK)
+                if self.is_token(line):
+                    return len(self.fields(line))
         return None
 
 
@@ -114,10 +144,7 @@ class ColumnReading:
                     continue
                 if comment is not None and line.startswith(comment):
                     continue
-                if columns.separator is None:
-                    fields = line.split()
-                else:
-                    fields = line.removesuffix(b"\r").split(columns.separator)
+                fields = columns.fields(line)
                 if len(fields) != usable:
                     reason = columns.refusal(len(fields), self._others)
                     if reason:

@@ -38,8 +38,14 @@ class ColumnData:
         return text_bytes(self.paths)
 
     def unlabelled(self) -> ColumnData:
-        """The same data without its tags, whether or not the lines have any."""
-        columns = replace(self.columns, tag=None)
+        """The same data without its tags, whether or not the lines have any.
+
+        Lines may have all columns of training, or all but the last one if that is the tag's.
+        """
+        n, tag = self.columns.n_columns, self.columns.tag
+        if n is not None and tag in (-1, n - 1) and self.columns.count(self.paths[0]) == n - 1:
+            n -= 1
+        columns = replace(self.columns, tag=None, n_columns=n)
         return ColumnData(self.paths, columns, self.templates, self.hash_bits)
 
     def specs(
@@ -50,8 +56,11 @@ class ColumnData:
         By default 16, or as many as have 64 KiB of text each. Fewer (with a warning, if the number
         was given) where there are too few sentences, or too few packed files.
         """
-        runs = cut_sentences(self.paths, n_shards, self.columns)
-        return [ColumnSpec(run, self.columns, self.templates, self.hash_bits) for run in runs]
+        columns = self.columns
+        if columns.n_columns is None and not columns.numbered:
+            columns = replace(columns, n_columns=columns.count(self.paths[0]))
+        runs = cut_sentences(self.paths, n_shards, columns)
+        return [ColumnSpec(run, columns, self.templates, self.hash_bits) for run in runs]
 
 
 class ConllData(ColumnData):
@@ -73,12 +82,15 @@ class ConllData(ColumnData):
         Features are hashed to 2^hash_bits columns rather than kept in a dictionary.
     comment : str, optional
         Lines that begin with it are skipped. None by default: "#" is a token in many files.
+    n_columns : int, optional
+        How many columns every line has. As many as the first one by default; for files that a
+        model reads, as many as in training.
 
     Notes
     -----
     A blank line ends a sentence, and so does a line that begins with -DOCSTART-, which is no
-    token. Lines with too few columns, empty words or tags, bytes that are not UTF-8 and files
-    without sentences are refused with file and line.
+    token. Lines with too few columns, or with another number than the first, empty words or tags,
+    bytes that are not UTF-8 and files without sentences are refused with file and line.
     """
 
     def __init__(
@@ -91,17 +103,24 @@ class ConllData(ColumnData):
         templates: Templates | str = DEFAULT,
         hash_bits: int | None = None,
         comment: str | None = None,
+        n_columns: int | None = None,
     ) -> None:
+        if n_columns is not None and not (isinstance(n_columns, int) and n_columns > 0):
+            raise ConfigError(f"n_columns={n_columns!r}: expected a whole number ≥ 1")
         for name, text in (("separator", separator), ("comment", comment)):
             if text is not None and (not text or "\n" in text):
                 raise ConfigError(f"{name}={text!r}: expected characters of one line, or None")
         for name, column in (("word", word), ("tag", tag)):
             if not isinstance(column, int) and not (name == "tag" and column is None):
                 raise ConfigError(f"{name}={column!r}: expected the number of a column")
-        columns = Columns(word, tag, _encoded(separator), _encoded(comment))
+        columns = Columns(word, tag, _encoded(separator), _encoded(comment), n_columns=n_columns)
         templates = as_templates(templates)
         check_features(templates, word, tag, hash_bits)
         super().__init__(find_files(paths), columns, templates, hash_bits)
+
+    def width(self) -> int | None:
+        """How many columns the lines have; None where the first file has none."""
+        return self.columns.n_columns or self.columns.count(self.paths[0])
 
 
 @dataclass(frozen=True)

@@ -47,9 +47,9 @@ class TreebankData:
     strip_functions : bool, default True
         Take function tags and indices off labels: NP-SBJ-1 → NP.
     max_length : int, optional
-        Longer sentences are left out.
+        Longer sentences are left out and counted (Shard.n_left_out).
     labelled : bool
-        False gives sentences alone, for prediction.
+        False gives sentences alone, for prediction, and all of them: max_length is then refused.
     """
 
     def __init__(
@@ -63,6 +63,10 @@ class TreebankData:
     ) -> None:
         if max_length is not None and max_length < 1:
             raise ConfigError(f"max_length={max_length}: expected at least 1")
+        if max_length is not None and not labelled:
+            raise ConfigError(
+                f"max_length={max_length}: every sentence gets a prediction, none can be left out"
+            )
         self.paths = find_files(paths, TREE_ENDINGS)
         self.strip_empty, self.strip_functions = strip_empty, strip_functions
         self.max_length, self.labelled = max_length, labelled
@@ -124,6 +128,7 @@ class TreebankSpec(TextSpec):
     def load(self) -> Shard:
         inputs: list[Any] = []
         outputs: list[Any] = []
+        n_left_out = 0
         for part in self.parts:
             # One part at a time, as text; trees are much larger than their text anyway.
             first_line = partial(line_number, part.path, part.start)
@@ -139,12 +144,17 @@ class TreebankSpec(TextSpec):
                 if self.max_length is None or len(sentence) <= self.max_length:
                     inputs.append(sentence)
                     outputs.append(tree)
+                else:
+                    n_left_out += 1
         if not inputs and self.max_length is not None:
             raise DataError(
                 f"{self.source}: no sentence of at most {self.max_length} words (max_length); take "
                 "fewer shards (n_shards), or longer sentences"
             )
-        return Shard(inputs, outputs if self.labelled else None, None, source=self.source)
+        return Shard(
+            inputs, outputs if self.labelled else None, None, source=self.source,
+            n_left_out=n_left_out,
+        )  # fmt: skip
 
     @property
     def source(self) -> str:
