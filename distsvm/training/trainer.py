@@ -264,6 +264,9 @@ class Trainer:
         rounds = self.solver.rounds(self.risk, self.state)
         while reason is None:
             self.executor.adapt()
+            forced = self.solver.is_forced(self.risk, self.state)
+            if forced and self.saving is not None and self.saving.last != self.state.number:
+                self._try_to_save(self.saving, self.state.number)
             record = self._finished(next(rounds))
             self.history.append(record)
             asked_to_stop = self.folder is not None and self.folder.append(record)
@@ -271,7 +274,9 @@ class Trainer:
             reason = self._reason(record)
             if reason is None and (asked_to_stop or any(asked)):
                 reason = "interrupted"
-            if self.saving is not None and (reason or self.saving.is_due(record.number)):
+            if forced or self.saving is None:
+                continue  # a later session repeats a forced round, as the run would have made it
+            if reason or self.saving.is_due(record.number):
                 self._try_to_save(self.saving, record.number)
         result = self._result(reason)
         if self.folder is not None:
