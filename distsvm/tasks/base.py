@@ -63,7 +63,9 @@ class Task(ABC):
     tables: ClassVar[bool] = False
     """Whether inputs are rows of a table of features; if not, an array is a sequence of inputs."""
     suited_solver: ClassVar[str] = "one-slack"
-    """What solver="auto" takes: the one that was measured to be fastest for such tasks."""
+    """What solver="auto" takes: the one that was measured to be fastest for such tasks.
+
+    Where `enumerates`, multi-plane is taken for one block of many columns only."""
     enumerates: ClassVar[bool] = False
     """Whether scoring cached planes costs as much as the oracle: then no cache by default."""
     weighs_features: ClassVar[bool] = False

@@ -66,6 +66,7 @@ class ClassTask(Task):
     rescalings: ClassVar[frozenset[str]] = frozenset({"margin", "slack"})
     compiled: ClassVar[bool] = True
     tables: ClassVar[bool] = True
+    suited_solver: ClassVar[str] = "multi-plane"
     enumerates: ClassVar[bool] = True
 
     # --- what prepare() learns -------------------------------------------------------------
