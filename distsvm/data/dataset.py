@@ -10,7 +10,7 @@ import numpy as np
 
 from distsvm.data.features import Rows, SparseRows, as_rows
 from distsvm.data.partition import default_n_shards, default_n_shards_of_table, partition
-from distsvm.data.shard import Shard, ShardSpec
+from distsvm.data.shard import Shard, ShardSpec, joined
 from distsvm.errors import ConfigError, DataError
 
 
@@ -37,6 +37,13 @@ class LoadedShard:
 
     def load(self) -> Shard:
         return self.shard
+
+    def seen_columns(self) -> int | None:
+        return getattr(self.shard.x, "n_columns", None)
+
+    def joined(self, others: Sequence[LoadedShard]) -> LoadedShard:
+        """One spec of a copy of these examples and those of the others."""
+        return LoadedShard(joined([self.shard, *(other.shard for other in others)]))
 
     def __reduce__(self) -> tuple[Any, ...]:
         s = self.shard

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -47,6 +48,10 @@ class DenseRows:
     def rows(self, start: int, stop: int) -> DenseRows:
         return DenseRows(self.values[start:stop])
 
+    def joined(self, others: Sequence[DenseRows]) -> DenseRows:
+        """A copy of these rows and of the others behind them."""
+        return DenseRows(np.concatenate([self.values, *(other.values for other in others)]))
+
     def take(self, which: np.ndarray) -> DenseRows:
         """A copy of the rows with these numbers."""
         return DenseRows(self.values[which])
@@ -85,6 +90,15 @@ class SparseRows:
 
     def rows(self, start: int, stop: int) -> SparseRows:
         return replace(self, starts=self.starts[start : stop + 1])
+
+    def joined(self, others: Sequence[SparseRows]) -> SparseRows:
+        """A copy of these rows and of the others behind them."""
+        parts = [rows.arrays() for rows in (self, *others)]
+        values, columns = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+        lengths = np.concatenate([np.diff(part[2]) for part in parts])
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(self.starts.dtype)
+        n_columns = max(rows.n_columns for rows in (self, *others))
+        return replace(self, values=values, columns=columns, starts=starts, n_columns=n_columns)
 
     def take(self, which: np.ndarray) -> SparseRows:
         """A copy of the rows with these numbers."""

@@ -6,7 +6,7 @@ split may give empty ones). A worker must be one of Ray's, or in the process of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -111,6 +111,14 @@ class RaySpec:
 
     spec: ParquetSpec
     blocks: dict[str, Any]
+
+    def seen_columns(self) -> int | None:
+        return self.spec.seen_columns()
+
+    def joined(self, others: Sequence[RaySpec]) -> RaySpec:
+        """One spec of these rows and those of the others."""
+        blocks = {name: block for spec in (self, *others) for name, block in spec.blocks.items()}
+        return RaySpec(self.spec.joined([other.spec for other in others]), blocks)
 
     def load(self) -> Shard:
         return self.spec.read(self._batches)

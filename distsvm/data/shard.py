@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -54,12 +54,35 @@ def _taken(items: Any, which: np.ndarray) -> Any:
     return [items[i] for i in which.tolist()]
 
 
+def joined(shards: Sequence[Shard]) -> Shard:
+    """A copy of the examples of shards in memory, as one shard."""
+    weights = None
+    if any(shard.weight is not None for shard in shards):
+        weights = np.concatenate(
+            [np.ones(shard.n) if shard.weight is None else shard.weight for shard in shards]
+        )
+    x, y = ([getattr(shard, name) for shard in shards] for name in ("x", "y"))
+    return replace(shards[0], x=_joined(x), y=_joined(y), weight=weights)
+
+
+def _joined(items: list[Any]) -> Any:
+    if items[0] is None:
+        return None
+    if hasattr(items[0], "joined"):
+        return items[0].joined(items[1:])
+    if all(isinstance(each, np.ndarray) for each in items):
+        return np.concatenate(items)
+    return [one for each in items for one in each]
+
+
 class ShardSpec(Protocol):
     """How to load one shard, again if need be; small (or shared) and picklable.
 
     One that reads files may have `parts`, those of files that it reads, `pieces(n_bytes)`, the same
     examples in specs of about so much memory each, and `in_arrays`, False where it gives Python
-    objects.
+    objects. With `joined(others)`, one spec of its examples and those of the others behind them, in
+    their order, shards can be put together to blocks. `seen_columns()` is the number of columns of
+    its first rows, None where inputs are no rows of features.
     """
 
     def load(self) -> Shard: ...

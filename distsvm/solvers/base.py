@@ -183,6 +183,12 @@ class Solver(Protocol):
     def rounds(self, risk: Risk, state: State) -> Iterator[Round]:
         """Rounds without end; the caller stops when it has seen enough."""
 
+    def is_forced(self, risk: Risk, state: State) -> bool:
+        """Whether the limit of rounds makes the next round another one than it would be without.
+
+        Such a round certifies the result. Its state is not one to go on from.
+        """
+
     def bound_on_rounds(
         self, n_blocks: int, square_radius: float | None, largest_loss: float
     ) -> int | None:

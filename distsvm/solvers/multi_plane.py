@@ -112,7 +112,8 @@ class MultiPlane:
         while True:
             state.number += 1
             before = state.bounds.primal, state.bounds.dual
-            ask = self._whom_to_ask(state)
+            is_last = state.number == self.max_rounds
+            ask = "all" if is_last else self._whom_to_ask(state, state.number)
             point = self._point(state) if ask == "all" else None
             with state.clock.phase("cache" if ask == "none" else "oracle"):
                 answers = risk.ascend(state.w, point, self._todo(risk, state, ask))
@@ -127,16 +128,20 @@ class MultiPlane:
             self._count(state, answers, gain, ask)
             yield self._record(state, ask, primal)
 
+    def is_forced(self, risk: BlockRisk, state: MultiPlaneState) -> bool:
+        number = state.number + 1
+        return number == self.max_rounds and self._whom_to_ask(state, number) != "all"
+
     # --- the steps of a round --------------------------------------------------------------
 
     def _eps(self, state: MultiPlaneState) -> float:
         return Target(self.eps, self.rel_gap).working_eps(self.C, state.bounds.dual)
 
-    def _whom_to_ask(self, state: MultiPlaneState) -> str:
+    def _whom_to_ask(self, state: MultiPlaneState, number: int) -> str:
         """The oracle while it brings the dual more for its work than the held planes do."""
-        if state.bounds.w is None or state.number == self.max_rounds:
+        if state.bounds.w is None:
             return "all"
-        if state.number == 1:
+        if number == 1:
             return "none" if state.n_earlier else "some"  # the planes of another C, or no planes
         pays = state.gained > 0 and state.rate * state.worked >= state.gained
         if pays and state.held_gap > HELD_SHARE * state.gap:

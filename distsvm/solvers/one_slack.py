@@ -151,6 +151,11 @@ class OneSlack:
             self._watch(state, found, before)
             yield self._record(state, found, primal, solution)
 
+    def is_forced(self, risk: Risk, state: OneSlackState) -> bool:
+        is_last = state.number + 1 == self.max_rounds
+        may_skip = risk.has_cache or self.refresh_fraction < 1
+        return is_last and may_skip and state.number > 0
+
     # --- the steps of a round --------------------------------------------------------------
 
     def _eps(self, state: OneSlackState) -> float:

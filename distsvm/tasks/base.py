@@ -65,7 +65,9 @@ class Task(ABC):
     string_inputs: ClassVar[bool] = True
     """Whether an input may be a str: a list of them to predict on then holds inputs, not paths."""
     suited_solver: ClassVar[str] = "one-slack"
-    """What solver="auto" takes: the one that was measured to be fastest for such tasks."""
+    """What solver="auto" takes: the one that was measured to be fastest for such tasks.
+
+    Where `enumerates`, multi-plane is taken for one block of many columns only."""
     enumerates: ClassVar[bool] = False
     """Whether scoring cached planes costs as much as the oracle: then no cache by default."""
     needs_templates: ClassVar[bool] = False

@@ -67,6 +67,7 @@ class ClassTask(Task):
     compiled: ClassVar[bool] = True
     string_inputs: ClassVar[bool] = False
     tables: ClassVar[bool] = True
+    suited_solver: ClassVar[str] = "multi-plane"
     enumerates: ClassVar[bool] = True
 
     # --- what prepare() learns -------------------------------------------------------------

@@ -28,6 +28,7 @@ class RunStart:
     bound_on_rounds: int | None
     first_round: int
     n_dropped: int = 0
+    n_blocks: int = 1
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,9 @@ class TrainConfig:
         with eps, the run stops when the first of the two holds.
     max_rounds, max_seconds : optional
         Stop after so many rounds of the run, or so many seconds of this session. The last round
-        allowed asks the oracle, so that it certifies: with a cache, a run that is resumed after
-        it has other bits than one with a larger limit (and the same certified optimum).
+        allowed asks the oracle, so that it certifies. Where it would not have asked without the
+        limit, no checkpoint holds it: a resumed run makes that round again, and has the bits of a
+        run with a larger limit.
     rescaling : "margin" or "slack"
     solver : "auto", "one-slack" or "multi-plane"
         "auto": multi-plane for sequences and trees, one-slack for all else.

@@ -123,11 +123,13 @@ class RunFolder:
             if not isinstance(run["task"].get("fields", {}), dict):
                 raise ValueError(f"fields is {run['task']['fields']!r:.40}")
             used = run.get("used", {})
-            for name in ("C", "eps", "rel_gap", "n_examples", "n_dropped"):
+            for name in ("eps", "rel_gap", "n_examples", "n_dropped"):
                 if used.get(name) is not None:
                     checks.number(name, used[name])
-            if not used.get("C", 1.0) > 0:
-                raise ValueError(f"C is {used['C']!r}, expected a number > 0")
+            C = used.get("C", 1.0)
+            checks.number("C", C)
+            if not C > 0:
+                raise ValueError(f"C is {C!r}, expected a number > 0")
             for described in filter(None, (run.get("data"), run.get("validation"))):
                 if not _names_paths(described["paths"], described["options"]):
                     raise ValueError(f"{described!r:.40} names no data")

@@ -83,6 +83,8 @@ class Saving:
     ) -> None:  # fmt: skip
         self.folder, self.config, self.problem = folder, config, problem
         self.executor, self.shards = executor, shards
+        self.last: int | None = None
+        """The round that the newest checkpoint was written after."""
         self.wait()
 
     def wait(self) -> None:
@@ -109,6 +111,7 @@ class Saving:
             arrays=arrays, executor=self.executor, shards=self.shards, planes=planes,
             keep=self.config.keep_checkpoints,
         )  # fmt: skip
+        self.last = state.number
         self.wait()
 
     def latest(self, manifest: DataManifest) -> Checkpoint | None:
@@ -143,4 +146,5 @@ class Saving:
                 f"{self.folder.path / 'history.jsonl'} has {len(history)} of the "
                 f"{checkpoint.number} rounds before the checkpoint: it is damaged"
             )
+        self.last = checkpoint.number
         return Restored(state, watch, history, elapsed_s, load_s, note)

@@ -35,7 +35,7 @@ from distsvm.training.metrics import RayMetrics, run_name
 from distsvm.training.result import TrainResult
 from distsvm.training.run_folder import RunFolder, described_data
 from distsvm.training.saving import Saving, problem_of
-from distsvm.training.solving import cache_size, cut_into_shards, make_solver, worker_vectors
+from distsvm.training.solving import Choice, cache_size, cut_data, make_solver
 from distsvm.training.validation import Watch
 from distsvm.workers.shard_worker import ShardWorker
 
@@ -72,11 +72,11 @@ class Trainer:
                 f"{', '.join(sorted(task.rescalings))}"
             )
         self.given_task, self.watching = task, watching
-        self.cache_size = cache_size(config, task)
         self.folder = None if config.run_dir is None else RunFolder(config.run_dir)
         self.executor: Executor = make_executor(
             config.executor, config.n_workers, compiled=task.compiled, **config.executor_options
         )
+        self.choice: Choice | None = None
         if self.executor.name == "ray":
             self.callbacks.append(RayMetrics(run_name(config.run_dir)))
         self.history: list[Round] = []
@@ -90,7 +90,8 @@ class Trainer:
         """Hold the folder of a run that is there, to go on with it."""
         if self.folder is None:
             raise ConfigError("resume=True needs run_dir, the folder of the run")
-        self.folder.read()  # or nothing must be written there
+        run = self.folder.read()  # or nothing must be written there
+        self.choice = Choice.recorded(run, self.folder.path / "run.json")
         self.folder.hold()
 
     # --- data ------------------------------------------------------------------------------
@@ -110,7 +111,11 @@ class Trainer:
         cost = self.task.cost
         kind = {**options, "tables": self.task.tables}
         own = kind if weight is None else {**kind, "weight": weight}
-        specs = cut_into_shards(open_data(data, outputs, **own), config, self.task)
+        examples = open_data(data, outputs, **own)
+        choice = self.choice or Choice.of(config, self.task, self.executor, examples)
+        self.choice, self.cache_size = choice, cache_size(config, self.task, choice)
+        self.cut = cut_data(examples, config, self.task, choice)
+        specs = self.cut.specs
         checks = []
         if validation is not None:
             checks = list(open_data(validation, **kind).specs(None, cost))
@@ -118,8 +123,8 @@ class Trainer:
         if self.folder is not None:
             self.manifest.check_files(self.folder.path)
         cache_dir = None if config.cache_dir is None else whole_path(config.cache_dir)
-        n_vectors = worker_vectors(config, self.task)
-        keeping = Keeping(cache_dir, config.worker_memory_mb, n_vectors).checked([*specs, *checks])
+        keeping = Keeping(cache_dir, config.worker_memory_mb, choice.worker_vectors)
+        keeping = keeping.checked([*specs, *checks])
         tell_uncached(keeping, [*specs, *checks])
         self.shards = range(len(specs))
         self.check_shards = range(len(specs), len(specs) + len(checks))
@@ -181,9 +186,10 @@ class Trainer:
         self.target = Target(config.eps, config.rel_gap)
         if config.eps is None and config.rel_gap is None:
             self.target = Target(eps=EPS_SHARE * self.task.loss_unit)
+        assert self.choice is not None, "load() comes first"
         self.solver, self.risk = make_solver(
-            config, self.task, self.executor, self.shards, self.facts, self.C, self.target,
-            self.cache_size > 0,
+            config, self.task, self.executor, self.choice, self.cut, self.facts, self.C,
+            self.target, self.cache_size > 0,
         )  # fmt: skip
         self.saving = self._saving()
         if not (resume and self._restore()):
@@ -278,6 +284,9 @@ class Trainer:
         rounds = self.solver.rounds(self.risk, self.state)
         while reason is None:
             self.executor.adapt()
+            forced = self.solver.is_forced(self.risk, self.state)
+            if forced and self.saving is not None and self.saving.last != self.state.number:
+                self._try_to_save(self.saving, self.state.number, is_last=True)
             record = self._finished(next(rounds))
             self.history.append(record)
             asked_to_stop = self.folder is not None and self.folder.append(record)
@@ -285,7 +294,9 @@ class Trainer:
             reason = self._reason(record)
             if reason is None and (asked_to_stop or any(asked)):
                 reason = "interrupted"
-            if self.saving is not None and (reason or self.saving.is_due(record.number)):
+            if forced or self.saving is None:
+                continue  # a later session repeats a forced round, as the run would have made it
+            if reason or self.saving.is_due(record.number):
                 self._try_to_save(self.saving, record.number, reason is not None)
         result = self._result(reason)
         if self.folder is not None:
@@ -296,11 +307,11 @@ class Trainer:
 
     def _start_facts(self) -> RunStart:
         return RunStart(
-            n_examples=self.facts.n_examples, dim=self.task.dim, n_shards=len(self.shards),
+            n_examples=self.facts.n_examples, dim=self.task.dim, n_shards=self.cut.n_shards,
             n_workers=self.executor.n_workers, executor=self.executor.name, C=self.C,
             eps=self.target.eps, rel_gap=self.target.rel_gap, max_rounds=self.config.max_rounds,
             bound_on_rounds=self._bound(), first_round=len(self.history) + 1,
-            n_dropped=self.facts.n_dropped,
+            n_dropped=self.facts.n_dropped, n_blocks=len(self.cut.blocks),
         )  # fmt: skip
 
     def _finished(self, record: Round) -> Round:

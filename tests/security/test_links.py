@@ -14,7 +14,7 @@ from distsvm import load_model
 from distsvm.cli import exits, main
 from distsvm.cli.output import Output
 from distsvm.cli.targets import written_file
-from distsvm.errors import CheckpointError
+from distsvm.errors import CheckpointError, StoreError
 from distsvm.report import write_report
 from distsvm.storage import write_arrays, write_json
 from distsvm.training.run_folder import RunFolder
@@ -189,7 +189,7 @@ def test_all_writers_take_random_names_that_exist_nowhere(tmp_path, monkeypatch)
     waiting = iter(["taken", "free"])
     monkeypatch.setattr("distsvm.storage.secrets.token_hex", lambda n: next(waiting))
     (tmp_path / ".a.json-taken.part").symlink_to(tmp_path / "planted")
-    with pytest.raises(FileExistsError):
+    with pytest.raises(StoreError, match="File exists"):
         write_json(tmp_path / "a.json", {})
     write_json(tmp_path / "a.json", {})
     assert not (tmp_path / "planted").exists()

@@ -62,7 +62,7 @@ class Fills(Callback):
 def test_a_checkpoint_that_the_disk_refuses_is_noted_and_the_next_is_written(
     tmp_path, disk, solver, executor
 ):
-    more = SHORT | {"solver": solver, "executor": executor}
+    more = SHORT | {"max_rounds": 5, "solver": solver, "executor": executor}
     peaceful = go(tmp_path / "peace", **more)
     result = go(tmp_path / "run", callbacks=[Fills(disk, ("planes-",), 2, 3)], **more)
     assert history(result) == history(peaceful)
@@ -74,7 +74,7 @@ def test_a_checkpoint_that_the_disk_refuses_is_noted_and_the_next_is_written(
 
 
 def test_the_last_checkpoint_is_written_without_planes_if_they_do_not_fit(tmp_path, disk, caplog):
-    more = SHORT | {"solver": "multi-plane"}
+    more = SHORT | {"max_rounds": 5, "solver": "multi-plane", "n_blocks": 2}
     result = go(tmp_path / "run", callbacks=[Fills(disk, ("planes-",), 3)], **more)
     assert re.search(r"a checkpoint without planes after round 4: .*No space", result.notes[-1])
     assert checkpoint_folders(tmp_path / "run")[-1].name == "round-00000004"

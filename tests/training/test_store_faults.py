@@ -56,7 +56,7 @@ def test_a_driver_killed_at_any_change_of_its_store_is_resumed_with_the_same_bit
         assert kept_history(RUN) == history(short), number
         assert np.array_equal(load_model(f"{RUN}/model", ToyChain).w, short.model.w)
         kept = checkpoint_folders(place(RUN))
-        assert kept[-1].name == "round-00000004"
+        assert kept[-1].name == "round-00000003"  # round 4 had to certify
         assert list((place(RUN) / "checkpoints").iterdir()) == kept, "nothing half written is left"
         assert read_state(place(RUN)).state == "stopped"
     assert n_resumed > 10
@@ -102,7 +102,7 @@ def test_a_run_goes_on_without_the_checkpoints_that_cannot_be_written(short, bro
     told = rf"no checkpoint after round 2: .*{RUN}/checkpoints/round-00000002/{broken}: cannot be"
     assert re.search(told, result.notes[0])
     assert re.search(told, caplog.text)
-    assert [p.name for p in checkpoint_folders(place(RUN))] == ["round-00000004"]
+    assert [p.name for p in checkpoint_folders(place(RUN))] == ["round-00000003"]
 
 
 def test_the_note_of_a_last_checkpoint_that_failed_is_in_the_result():
@@ -110,7 +110,7 @@ def test_the_note_of_a_last_checkpoint_that_failed_is_in_the_result():
          operation == "write" and "checkpoints" in path)  # fmt: skip
     result = go(RUN, **SHORT)
     assert [note.split(":")[0] for note in result.notes] == [
-        "no checkpoint after round 2", "no checkpoint after round 4",
+        "no checkpoint after round 2", "no checkpoint after round 3",
     ]  # fmt: skip
     assert np.array_equal(load_model(f"{RUN}/model", ToyChain).w, result.model.w)
 
@@ -202,14 +202,14 @@ def test_a_checkpoint_that_failed_is_deleted_from_its_manifest_on():
     def noting(operation, path):
         if operation == "delete" and "checkpoints" in path:
             deleted.append(path.rpartition("/")[2])
-        if operation == "write" and path.endswith("round-00000004/planes-00001.npz"):
+        if operation == "write" and path.endswith("round-00000003/planes-00001.npz"):
             raise PermissionError
 
     FailingStore.before = staticmethod(noting)
     assert len(go(RUN, **SHORT).notes) == 1
     # Before each of the two, after the one that failed, and before the same without planes.
-    assert deleted == ["manifest.json"] * 3 + ["round-00000004", "manifest.json"]
-    assert [p.name for p in checkpoint_folders(place(RUN))] == ["round-00000002", "round-00000004"]
+    assert deleted == ["manifest.json"] * 3 + ["round-00000003", "manifest.json"]
+    assert [p.name for p in checkpoint_folders(place(RUN))] == ["round-00000002", "round-00000003"]
 
 
 def test_strange_names_beside_a_run_do_no_harm(short):

@@ -24,7 +24,7 @@ from distsvm.tasks.classes import MulticlassTask
 from distsvm.tasks.parse import ParseTask
 from distsvm.tasks.python import PythonOracle
 from distsvm.tasks.sequence import SequenceTask
-from distsvm.training import trainer
+from distsvm.training import solving
 from distsvm.workers.shard_worker import ShardWorker
 
 MEMORY_MB = 1.0
@@ -36,7 +36,7 @@ def small(monkeypatch):
     monkeypatch.setattr(keeping, "PROCESS_MB", 0.0)
     monkeypatch.setattr(parquet.ParquetSpec, "reading_mb", 0.0)
     monkeypatch.setattr(keeping, "LEAST_MB", 0.0)
-    monkeypatch.setattr(trainer, "worker_vectors", lambda *_: 0)
+    monkeypatch.setattr(solving.Choice, "worker_vectors", 0)
     monkeypatch.setattr(reader_pieces, "MARK", 64)
     monkeypatch.setattr(PythonOracle, "piece", 64)
     monkeypatch.setattr(class_oracle, "PIECE_BYTES", 1 << 10)

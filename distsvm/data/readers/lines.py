@@ -77,7 +77,7 @@ def cut_files(
     runs = partition(costs, min(n_parts, len(units)))
     if n_shards is not None and len(runs) < n_shards:
         logger.warning("n_shards=%d: the data gives no more than %d", n_shards, len(runs))
-    return [_joined(units[run.start : run.stop]) for run in runs]
+    return [joined_parts(units[run.start : run.stop]) for run in runs]
 
 
 def described(parts: Sequence[Part]) -> str:
@@ -195,7 +195,7 @@ def _too_long(path: str) -> DataError:
     return DataError(f"{path}: a line of more than {MAX_LINE >> 20} MB, expected text of lines")
 
 
-def _joined(units: Sequence[Part]) -> tuple[Part, ...]:
+def joined_parts(units: Sequence[Part]) -> tuple[Part, ...]:
     """The same examples in as few parts as possible."""
     joined: list[Part] = []
     for unit in units:

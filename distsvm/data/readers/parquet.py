@@ -230,6 +230,13 @@ class ParquetSpec:
         largest = max(group.n_bytes for group in self.groups)
         return ARROW_MB + GROUP_COPIES * largest / MEGABYTE
 
+    def seen_columns(self) -> int | None:
+        return self.layout.width
+
+    def joined(self, others: Sequence[ParquetSpec]) -> ParquetSpec:
+        """One spec of these rows and those of the others."""
+        return replace(self, groups=sum((spec.groups for spec in others), self.groups))
+
     def load(self) -> Shard:
         return self.read(self._batches)
 

@@ -13,10 +13,11 @@ from operator import itemgetter
 from typing import TypeVar
 
 from distsvm.data.files import opened, packing
-from distsvm.data.readers.lines import Part, Starts, example_starts
+from distsvm.data.readers.lines import Part, Starts, example_starts, joined_parts
 
 MARK = 256  # examples between places where a piece may begin
 WHOLE_ROWS = 1 << 13  # pieces have a multiple of so many examples, or a power of two below
+SEEN_BYTES = 1 << 16  # of text, whose columns stand for those of the rest
 ROW_BYTES = 128  # of an example beside its features: what two planes of the dual ascent take
 
 Spec = TypeVar("Spec", bound="TextSpec")
@@ -43,6 +44,23 @@ class TextSpec:
         """
         runs = cut_rows(self.parts, n_bytes, self.growth, self.starts())
         return [self.with_parts(run) for run in runs]
+
+    def seen_columns(self) -> int | None:
+        """The columns of the examples in the first bytes of text."""
+        first = self.parts[0]
+        with opened(first.path) as file:
+            file.seek(first.start)
+            text = file.read(SEEN_BYTES)
+        stop = first.start + text.rfind(b"\n") + 1
+        if first.start < stop < first.start + first.n_bytes:
+            first = replace(first, stop=stop)
+        return getattr(self.with_parts([first]).load().x, "n_columns", None)  # type: ignore[attr-defined]
+
+    def joined(self: Spec, others: Sequence[Spec]) -> Spec:
+        """One spec of these examples and those of the others."""
+        return self.with_parts(
+            joined_parts([part for spec in (self, *others) for part in spec.parts])
+        )
 
     def with_parts(self: Spec, parts: Iterable[Part]) -> Spec:
         """The same reading of other parts."""
