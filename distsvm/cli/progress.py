@@ -13,6 +13,7 @@ from distsvm.cli.formatting import (
     clipped,
     clock,
     count,
+    counted,
     seconds,
     share,
     small,
@@ -157,7 +158,8 @@ def _start_parts(start: RunStart) -> list[str]:
         f"dim {count(start.dim)}",
         f"C {start.C:.6g}",
         f"eps {small(start.eps)}",
-        f"{start.n_shards} shards on {start.executor} × {start.n_workers}",
+        f"{counted(start.n_shards, 'shard')} in {counted(start.n_blocks, 'block')} on "
+        f"{start.executor} × {start.n_workers}",
     ]
 
 
