@@ -71,7 +71,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {
     "how to get there (changes time, not the optimum)": (
         Option("--solver", "solver", text, "NAME",
                "auto (default), one-slack, or multi-plane, which auto takes for sequences and "
-               "trees"),
+               "trees, and in one process for classes of at least 100 columns"),
         Option("--cache-size", "cache_size", or_word("auto", whole, "auto"), "N",
                "one-slack: planes kept for each example; 0 for none. Default: auto, 10, or 0 for "
                "classes, whose oracle costs no more than a cache"),
@@ -82,9 +82,10 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                "in (0, 1]: ask the oracle at (1 − µ)·w_best + µ·w_model; 1 is the method of the "
                "paper. Default: 0.3"),
         Option("--blocks", "n_blocks", whole, "N",
-               "one-slack: slack variables, one for each of so many blocks of shards. Default: 1. "
-               "multi-plane: blocks that raise the dual side by side; more of them use more "
-               "workers, and take more work. Default: 8"),
+               "fixed groups of neighbouring shards. one-slack: each has a slack variable. "
+               "Default: 1. multi-plane: blocks raise the dual side by side, each on one thread; "
+               "more of them use more workers, and take more work. Default: 1 on serial and "
+               "threads, 8 on processes and ray; resume keeps the number"),
         Option("--ask-share", "ask_share", number, "F",
                "multi-plane, in (0, 1]: the part of the examples, those with the most of the gap, "
                "that most rounds with oracle calls ask about. Default: 0.3"),
@@ -102,12 +103,13 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                "above it, cuts are replaced by their sum Σ α·cut. Default: none, 50 a block for "
                "line-search"),
         Option("--shards", "n_shards", whole, "N",
-               "parts of the data; sums are made shard by shard, so they belong to the problem. "
-               "Default: 16, fewer for small data"),
+               "parts of the data. Equal --shards and --blocks give equal bits on every executor "
+               "with any number of workers. Default: one-slack 16, fewer for small data; "
+               "multi-plane one for each block"),
         Option("--seed", "random_state", whole, "N",
                "for solvers that draw: multi-plane draws the order in which it visits examples"),
     ),
-    "where to run (never changes the result)": (
+    "where to run": (
         Option("--executor", "executor", text, "NAME",
                "auto (default), serial, threads, processes or ray"),
         Option("--workers", "n_workers", whole, "N", "default: the usable cores"),

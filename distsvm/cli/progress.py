@@ -14,6 +14,7 @@ from distsvm.cli.formatting import (
     clipped,
     clock,
     count,
+    counted,
     seconds,
     share,
     small,
@@ -158,7 +159,8 @@ def _start_parts(start: RunStart) -> list[str]:
         f"dim {count(start.dim)}",
         f"C {start.C:.6g}",
         asked_for(start.eps, start.rel_gap),
-        f"{start.n_shards} shards on {start.executor} × {start.n_workers}",
+        f"{counted(start.n_shards, 'shard')} in {counted(start.n_blocks, 'block')} on "
+        f"{start.executor} × {start.n_workers}",
     ]
 
 

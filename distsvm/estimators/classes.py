@@ -131,18 +131,22 @@ class MulticlassSVC(ClassSVC):
         Stop after so many rounds or seconds, with a ConvergenceWarning.
     rescaling : "margin" or "slack"
         Slack: H_i(w) = max_ŷ Δ(y_i, ŷ)·(1 + s_ŷ(x_i) − s_{y_i}(x_i)).
-    solver : "auto" or a solver's name
+    solver : "auto", "one-slack" or "multi-plane"
+        "auto" takes what was measured to be fastest; see TrainConfig.
     solver_options : dict, optional
-        Further fields of distsvm.training.config.TrainConfig: stabilise, refresh_fraction,
-        n_blocks, qp, idle_solves, max_cuts, executor_options, checkpoint_rounds and so on.
+        Further fields of distsvm.training.config.TrainConfig: stabilise, refresh_fraction, qp,
+        idle_solves, max_cuts, executor_options, checkpoint_rounds and so on.
     cache_size : int ≥ 0 or "auto"
         Planes kept for each example.
     executor : "auto", "serial", "threads", "processes" or "ray"
-        Where fit runs; predictions are made in this process. No executor changes the result.
+        Where fit runs; predictions are made in this process. Equal n_shards and n_blocks give equal
+        bits on every executor with any number of workers.
     n_workers : int ≥ 1, optional
         Default: the usable cores. Never changes the result.
     n_shards : int ≥ 1, optional
-        Parts of the data that are summed each on its own.
+        Parts of the data.
+    n_blocks : int ≥ 1, optional
+        Groups of shards; see TrainConfig. Without it the number depends on the executor.
     random_state : int, generator or None
         For solvers that draw: multi-plane draws the order in which it visits examples.
     verbose : int, default 0

@@ -50,7 +50,7 @@ class TreeParser(CompiledEstimator):
         max_length. Files for prediction are read alike, but for max_length: every sentence gets a
         tree.
     C, C_per_example, eps, rel_gap, max_rounds, max_seconds, rescaling, solver, solver_options,
-    cache_size, executor, n_workers, n_shards, random_state, verbose, run_dir :
+    cache_size, executor, n_workers, n_shards, n_blocks, random_state, verbose, run_dir :
         As in MulticlassSVC. In the defaults of C and eps, Δ̄ is the mean number of brackets in a
         tree for loss="brackets". Brackets have margin rescaling only.
 

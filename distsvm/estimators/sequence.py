@@ -47,7 +47,7 @@ class SequenceTagger(CompiledEstimator):
         For files, what their reader takes: format, tag, word, templates; see open_data. Files for
         prediction are read alike.
     C, C_per_example, eps, rel_gap, max_rounds, max_seconds, rescaling, solver, solver_options,
-    cache_size, executor, n_workers, n_shards, random_state, verbose, run_dir :
+    cache_size, executor, n_workers, n_shards, n_blocks, random_state, verbose, run_dir :
         As in MulticlassSVC. In the defaults of C and eps, Δ̄ is the mean length of a sequence for
         Hamming loss.
 

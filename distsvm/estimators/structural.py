@@ -48,7 +48,7 @@ class StructuralSVM(LinearClasses):
         intercept_scaling 0. A task without such a field refuses them: a SequenceTask, say, has
         only loss and loss_scale.
     C, C_per_example, eps, rel_gap, max_rounds, max_seconds, rescaling, solver, solver_options,
-    cache_size, executor, n_workers, n_shards, random_state, verbose, run_dir :
+    cache_size, executor, n_workers, n_shards, n_blocks, random_state, verbose, run_dir :
         As in MulticlassSVC. The default of C has mean ‖Ψ(x_i, y_i)‖² below the line.
         A search over many fits of a Python task is fastest with executor="serial" and the
         search's own n_jobs: each fit would start processes of its own otherwise.

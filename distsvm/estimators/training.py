@@ -20,7 +20,8 @@ from distsvm.training.train import train
 
 ARGUMENTS = (
     "C", "C_per_example", "eps", "rel_gap", "max_rounds", "max_seconds", "rescaling", "solver",
-    "cache_size", "executor", "n_workers", "n_shards", "random_state", "verbose", "run_dir",
+    "cache_size", "executor", "n_workers", "n_shards", "n_blocks", "random_state", "verbose",
+    "run_dir",
 )  # fmt: skip
 """The arguments of an estimator that are fields of TrainConfig, under the same names."""
 
@@ -46,6 +47,7 @@ class TrainedEstimator(BaseEstimator):
     executor: str = "auto"
     n_workers: int | None = None
     n_shards: int | None = None
+    n_blocks: int | None = None
     random_state: Any = None
     verbose: int = 0
     run_dir: Any = None

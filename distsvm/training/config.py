@@ -40,7 +40,10 @@ class TrainConfig:
         run with a larger limit.
     rescaling : "margin" or "slack"
     solver : "auto", "one-slack" or "multi-plane"
-        "auto": multi-plane for sequences and trees, one-slack for all else.
+        "auto": the solver whose own options are given, if they are of one solver only. Else
+        multi-plane for sequences and trees, and for classes of at least 100 columns in memory that
+        are trained in one process ("serial", "threads") without several blocks; one-slack for all
+        else. The run records the choice, and a resumed run takes it from there.
     cache_size : int ≥ 0 or "auto"
         One-slack: planes kept for each example (multi-plane keeps as many as it needs, up to
         plane_memory_mb). "auto": 10, or 0 where a task's oracle enumerates outputs as
@@ -50,9 +53,12 @@ class TrainConfig:
     stabilise : float in (0, 1], default 0.3
         µ: ask the oracle at (1 − µ)·w_best + µ·w_model. 1 is the paper's method.
     n_blocks : int ≥ 1, optional
-        One-slack: slack variables, one for each of so many blocks of shards; default 1.
-        Multi-plane: blocks that raise the dual side by side, each a shard; default 8. More of
-        them can use more workers, and need more work until the gap is small.
+        Blocks, each a fixed group of neighbouring shards; at most n_shards.
+        One-slack: each block has a slack variable; default 1.
+        Multi-plane: blocks raise the dual side by side, each in one worker on one thread. More
+        blocks can use more workers, and need more work until the gap is small. Default: 1 in one
+        process ("serial", and "threads" unless asynchronous), 8 in several ("processes", "ray"),
+        or fewer for small data. The run records the number, and a resumed run takes it from there.
     ask_share : float in (0, 1], default 0.3
         Multi-plane: the part of the examples, those with the largest shares of the gap, to ask
         the oracle about in most rounds that ask it.
@@ -69,6 +75,7 @@ class TrainConfig:
     max_cuts : int ≥ 2·n_blocks + 1, optional
         Above it cuts are replaced by their aggregate; 50 for the line search unless given.
     executor : "auto", "serial", "threads", "processes" or "ray"
+        Equal n_shards and n_blocks give equal bits on every executor with any number of workers.
     executor_options : dict
         Processes and Ray: max_failures (how often the worker of a shard may be lost, default 3),
         worker_timeout_s (a worker is lost without a sign of life for so long, or when it takes so
@@ -79,7 +86,8 @@ class TrainConfig:
     n_workers : int ≥ 1, optional
         Default: the usable cores. Never changes the result.
     n_shards : int ≥ 1, optional
-        Part of the problem (sums are made shard by shard). Default 16, fewer for small data.
+        Parts of the data. Default: one-slack 16, fewer for small data; multi-plane one for each
+        block.
     cache_dir : str, optional
         A folder on a disk of each worker's own machine, for examples from files as packed arrays:
         the next start maps them into memory instead of reading the files. What has changed since
@@ -168,6 +176,12 @@ class TrainConfig:
             self._check("cache_size", int, lambda v: v >= 0, "a whole number ≥ 0, or 'auto'")
         for name in ("random_state", "verbose"):
             self._check(name, int, lambda v: v >= 0, "a whole number ≥ 0")
+        has_cache = self.cache_size not in ("auto", 0) and self.solver != "multi-plane"
+        if has_cache and self.worker_memory_mb is not None:
+            raise ConfigError(
+                f"worker_memory_mb and cache_size={self.cache_size}: the one-slack solver's cache "
+                "would take memory of its own; expected 0 or 'auto', or solver='multi-plane'"
+            )
         if not isinstance(self.asynchronous, bool):
             raise ConfigError(f"asynchronous={self.asynchronous!r}: expected True or False")
         if self.asynchronous and self.solver == "one-slack":

@@ -134,14 +134,8 @@ def cache_size(config: TrainConfig, task: Task, choice: Choice) -> int:
     """Planes of each example in the one-slack solver's cache."""
     if choice.holds_planes:
         return 0
-    in_pieces = config.worker_memory_mb is not None
     if config.cache_size == "auto":
-        return 0 if task.enumerates or in_pieces else CACHE_SIZE
-    if in_pieces and config.cache_size:
-        raise ConfigError(
-            f"worker_memory_mb and cache_size={config.cache_size}: the one-slack solver's cache "
-            "would take memory of its own; expected 0 or 'auto', or solver='multi-plane'"
-        )
+        return 0 if task.enumerates or config.worker_memory_mb is not None else CACHE_SIZE
     return int(config.cache_size)
 
 

@@ -12,7 +12,7 @@ from svmlight_files import rows_of
 
 from distsvm.data import open_data
 from distsvm.data.files import find_files, whole_path
-from distsvm.data.readers.lines import Part, _joined
+from distsvm.data.readers.lines import Part, joined_parts
 from distsvm.errors import DataError
 from distsvm.storage import place
 
@@ -57,9 +57,9 @@ def test_every_example_is_in_exactly_one_shard(tmp_path, kind, sizes, n_shards):
 
 def test_parts_are_joined_only_where_they_touch():
     parts = [Part("a", 0, 5), Part("a", 5, 9), Part("a", 12, 15), Part("b", 15, 20)]
-    assert _joined(parts) == (Part("a", 0, 9), *parts[2:])
+    assert joined_parts(parts) == (Part("a", 0, 9), *parts[2:])
     whole = Part("c.gz", 0, None)
-    assert _joined([whole, whole]) == (whole, whole)
+    assert joined_parts([whole, whole]) == (whole, whole)
 
 
 @pytest.fixture

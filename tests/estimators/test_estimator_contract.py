@@ -17,7 +17,15 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
-from distsvm import BinarySVC, MulticlassSVC, MulticlassTask, StructuralSVM, load_model
+from distsvm import (
+    BinarySVC,
+    MulticlassSVC,
+    MulticlassTask,
+    SequenceTagger,
+    StructuralSVM,
+    TreeParser,
+    load_model,
+)
 
 CLASSIFIERS = [MulticlassSVC(), BinarySVC()]
 
@@ -162,7 +170,7 @@ def test_being_cut_short_is_a_warning(iris):
 
 def test_solver_options_reach_the_training(iris):
     default = MulticlassSVC().fit(*iris)
-    plain = MulticlassSVC(solver_options={"stabilise": 1.0, "n_blocks": 2}).fit(*iris)
+    plain = MulticlassSVC(n_blocks=2, solver_options={"stabilise": 1.0}).fit(*iris)
     assert plain.n_iter_ != default.n_iter_
     gaps = default.result_.gap + plain.result_.gap
     assert abs(plain.result_.primal - default.result_.primal) <= gaps
@@ -190,3 +198,10 @@ def test_sparse_prediction_after_dense_training(iris):
     np.testing.assert_allclose(
         fitted.decision_function(sparse.csc_array(X)), fitted.decision_function(X), rtol=1e-12
     )
+
+
+@pytest.mark.parametrize(
+    "estimator", [BinarySVC, MulticlassSVC, SequenceTagger, TreeParser, StructuralSVM]
+)
+def test_every_estimator_takes_the_number_of_blocks(estimator):
+    assert "n_blocks" in estimator._get_param_names()

@@ -123,7 +123,7 @@ def test_a_run_resumed_in_other_pieces_goes_on_without_its_planes(
     small, tmp_path, caplog, first, second
 ):
     path, run_dir = sentences(tmp_path), tmp_path / "run"
-    run = {"n_shards": 2, "C": 2.0, "eps": 0.1, "executor": "serial"}
+    run = {"n_shards": 2, "n_blocks": 2, "C": 2.0, "eps": 0.1, "executor": "serial"}
     more = {"cache_dir": tmp_path / "packed"}
     begun = distsvm.train(
         SequenceTask(), path, run_dir=run_dir, max_rounds=5, worker_memory_mb=first, **run, **more
