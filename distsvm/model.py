@@ -111,7 +111,7 @@ class Model:
         return open_data(data, outputs, weight, tables=self.task.tables, **options)
 
     def are_words(self, data: Any) -> bool:
-        """Whether these are sentences in words, which the templates of training make features of."""
+        """Whether these are sentences in words, for a task whose inputs templates make of words."""
         return (
             self.task.needs_templates
             and isinstance(data, (list, tuple))

@@ -21,8 +21,8 @@ FLAGS = {"columns": "--columns", "n_best": "--n-best"}
 def add(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--columns", action="store_true", default=argparse.SUPPRESS,
-        help="sequences in CoNLL, CoNLL-U or plain text: write one token a line, word, tab and tag, with "
-        "a blank line after each sentence",
+        help="sequences in CoNLL, CoNLL-U or plain text: write one token a line, word, tab and "
+        "tag, with a blank line after each sentence",
     )  # fmt: skip
     group.add_argument(
         "--n-best", type=whole, metavar="K", default=argparse.SUPPRESS,
