@@ -240,6 +240,6 @@ def _kind(
     others = [name for name in formats if name != "text"]
     if format is None and len(others) == 1:
         format = others[0]
-    kind = kind_of_files(args.data, format)
+    kind = kind_of_files(args.data, format, tables="svmlight" in formats)
     assert kind is not None
     return kind, format

@@ -44,7 +44,8 @@ def remembered(source: Any, options: Mapping[str, Any]) -> dict[str, Any] | None
     kept = {name: value for name, value in options.items() if name != "weight"}
     if kind == "conll":
         reading = {name: value for name, value in kept.items() if name != "format"}
-        kept["n_columns"] = ConllData(source, **reading).width()
+        n_columns = ConllData(source, **reading).width()
+        kept |= {} if n_columns is None else {"n_columns": n_columns}
     return {"kind": kind, "options": plain_options(kept)}
 
 

@@ -279,7 +279,7 @@ class ParseTask(Task):
         """The words, with brackets as treebanks write them."""
         if not self.words:
             raise ConfigError(
-                "words=False: the grammar is over tags, which plain sentences do not have; train "
+                "the grammar is over tags, which plain sentences do not have; train "
                 "one over words, or give sentences with tags"
             )
         if not words:

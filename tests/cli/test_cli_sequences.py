@@ -1,5 +1,6 @@
 """Sequences from end to end: train, predict, evaluate and inspect, on small files."""
 
+import io
 import json
 import re
 
@@ -264,6 +265,66 @@ def test_files_of_another_format_keep_the_templates(files, expected, capsys, tmp
     assert found["token_accuracy"] == scores.accuracy
     err = run(capsys, "evaluate", *words, code=3).err
     assert "column 4 has no tags, only _" in err
+
+
+# --- plain text ----------------------------------------------------------------------------
+
+
+def test_a_file_whose_columns_are_not_those_of_training_is_refused_by_line(files, capsys, tmp_path):
+    path = tmp_path / "plain.conll"
+    path.write_text("El presidente del Gobierno\n")
+    words = ["--model", files.model, "--data", path]
+    for command in (["predict", *words, "--output", "-"], ["evaluate", *words]):
+        err = run(capsys, *command, code=3).err
+        assert f"{path}, line 1: found 4 columns, expected 2 as in training" in err
+
+
+def test_plain_sentences_are_tagged_from_text_files_and_standard_input(
+    files, expected, capsys, tmp_path, monkeypatch
+):
+    lines = [" ".join(words) for words, _ in files.test_examples]
+    path = tmp_path / "new.txt"
+    path.write_text("\n".join(lines) + "\n")
+    tagged = [" ".join(tags) for tags in expected]
+    words = ["predict", "--model", files.model, "--output", "-"]
+    assert run(capsys, *words, "--data", path, "--tokens").out.splitlines() == tagged
+    assert run(capsys, *words, "--text", *lines[:2], "--tokens").out.splitlines() == tagged[:2]
+    given = io.TextIOWrapper(io.BytesIO(path.read_bytes()))
+    monkeypatch.setattr("sys.stdin", given)
+    assert run(capsys, *words, "--data", "-", "--tokens").out.splitlines() == tagged
+    columns = run(capsys, *words, "--text", lines[0], "--columns", "--tokens").out
+    assert columns.splitlines()[0].split("\t") == [lines[0].split()[0], expected[0][0]]
+
+
+def test_every_line_of_a_text_has_its_line_of_tags(files, capsys, tmp_path):
+    path = tmp_path / "new.txt"
+    path.write_text('Hi.\n\n"a b"')
+    out = run(capsys, "predict", "--model", files.model, "--data", path, "--output", "-").out
+    assert [len(line.split()) for line in out.split("\n")] == [2, 0, 4, 0]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ([], "--data and --text: expected one of them"),
+        (["--text", "a", "--data", "b.txt"], "--data and --text: expected one of them"),
+        (["--data", "-", "b.txt"], "--data - reads plain sentences from standard input"),
+        (["--text", "a", "--format", "conll"], "--text and --data - are plain text"),
+    ],
+)
+def test_what_is_no_plain_text_is_said(files, capsys, more, message):
+    words = ["predict", "--model", files.model, "--output", "-", *more]
+    assert message in run(capsys, *words, code=2).err
+
+
+def test_plain_text_cannot_be_trained_on_or_scored(files, capsys, tmp_path):
+    path = tmp_path / "new.txt"
+    path.write_text("a b\n")
+    for words in (
+        train_words(path, tmp_path / "m"),
+        ["evaluate", "--model", files.model, "--data", path],
+    ):
+        assert "plain text has no true outputs" in run(capsys, *words, code=2).err
 
 
 # --- inspect -------------------------------------------------------------------------------

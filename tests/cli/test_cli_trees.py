@@ -75,6 +75,11 @@ def test_a_grammar_over_words_predicts_tags(files, capsys, tmp_path):
     assert load_model(model).task.min_word_count == 3
     found = told(capsys, "evaluate", "--model", model, "--data", files.test)
     assert found["f1"] > 0.5
+    sentence = " ".join(word for word, _ in files.test_examples[0].sentence())
+    words = ["predict", "--output", "-", "--tokens", "--text", sentence, "--model"]
+    (line,) = run(capsys, *words, model).out.splitlines()
+    assert " ".join(word for word, _ in Tree.parse(line).sentence()) == sentence
+    assert "the grammar is over tags" in run(capsys, *words, files.model, code=2).err
     shown = told(capsys, "inspect", model, "--top", "1")
     assert shown["n_rules"] + shown["n_tag_rules"] == shown["dim"]
     assert "tag rules" in run(capsys, "inspect", model).out

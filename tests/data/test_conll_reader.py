@@ -52,11 +52,31 @@ def test_word_and_tag_are_where_they_are_said_to_be(path):
 
 
 def test_unlabelled_lines_may_have_tags_and_need_none(path):
-    path.write_text("the\ncat NN\n")
-    data = ConllData(path, templates="word").unlabelled()
-    (shard,) = [spec.load() for spec in data.specs(1)]
-    assert shard.y is None
-    assert words_of([shard]) == [[("the", None), ("cat", None)]]
+    for text in ("the\ncat\n", "the DT\ncat NN\n"):
+        path.write_text(text)
+        for n_columns in (None, 2):
+            data = ConllData(path, templates="word", n_columns=n_columns).unlabelled()
+            (shard,) = [spec.load() for spec in data.specs(1)]
+            assert shard.y is None
+            assert words_of([shard]) == [[("the", None), ("cat", None)]]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("El presidente habla\n", {"n_columns": 2}, "line 1: found 3 columns, expected 2"),
+        ("the DT x\n\ncat NN\n", {}, "line 3: found 2 columns, expected 3"),
+        ("the\n", {"n_columns": 3}, "line 1: found 1 column, expected 3"),
+        ("the DT\n", {"n_columns": 3, "tag": 1}, "line 1: found 2 columns, expected 3"),
+    ],
+)
+def test_lines_with_other_columns_than_training_are_refused(path, text, options, message):
+    path.write_text(text)
+    data = ConllData(path, templates="word", **options).unlabelled()
+    with pytest.raises(DataError, match=message):
+        [spec.load() for spec in data.specs(1)]
+    with pytest.raises(ConfigError, match="n_columns=0"):
+        ConllData(path, n_columns=0)
 
 
 def test_tabs_keep_blanks_and_foreign_spaces_within_a_word(path):
@@ -70,7 +90,8 @@ def test_tabs_keep_blanks_and_foreign_spaces_within_a_word(path):
 def test_comments_are_skipped_where_they_are_asked_for(path):
     path.write_text("# a sentence\nthe DT\n# within\ncat NN\n\n# nothing\n\n")
     assert words_of(load(path, comment="#")) == [[("the", "DT"), ("cat", "NN")]]
-    assert len(words_of(load(path))) == 2
+    with pytest.raises(DataError, match="line 2: found 2 columns, expected 3"):
+        load(path)
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_word(path):

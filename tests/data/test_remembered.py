@@ -34,6 +34,16 @@ def test_given_options_win(paths):
     assert recalled(None, paths["a.conll"], {"tag": 3}) == {"tag": 3}
 
 
+def test_the_columns_of_training_count_unless_others_are_named(tmp_path):
+    path = str(tmp_path / "a.conll")
+    (tmp_path / "a.conll").write_text("\n# DT x\nthe DT x\n")
+    notes = remembered(path, {"tag": 2})
+    assert notes["options"] == {"tag": 2, "n_columns": 3}
+    assert recalled(notes, path, {})["n_columns"] == 3
+    assert recalled(notes, path, {"tag": 2})["n_columns"] == 3
+    assert "n_columns" not in recalled(notes, path, {"tag": 1})
+
+
 def test_a_filter_of_training_is_not_taken_over(tmp_path):
     path = tmp_path / "a.mrg"
     path.write_text("")
