@@ -340,6 +340,13 @@ class Trainer:
                 "no w so far has a smaller primal value than w = 0, which predicts the same for "
                 "everything; more rounds, or a smaller C, will help"
             )
+        if bounds.primal == 0 and not bounds.w.any():
+            log.warning(
+                "w = 0 has the primal value 0, so no output has a loss or none was found: the "
+                "model predicts the same for everything. %s",
+                "Are all outputs equal?" if self.task.compiled else
+                "Check the task's loss and separate with distsvm.testing.check_task",
+            )  # fmt: skip
         result = TrainResult(
             model=Model(self.task, bounds.w),
             certificate=bounds.certificate, primal=bounds.primal, dual=bounds.dual, gap=bounds.gap,
