@@ -22,7 +22,6 @@ from distsvm.executors.base import Executor
 from distsvm.messages import Facts, Score
 from distsvm.model import Model, load_model
 from distsvm.solvers.base import Round, State
-from distsvm.storage import place
 from distsvm.tasks.base import Task
 from distsvm.training.callbacks import Callback, LogRounds, RunStart
 from distsvm.training.config import TrainConfig
@@ -213,9 +212,7 @@ class Trainer:
         if start is None:
             return None
         if not isinstance(start, Model):
-            path = place(start)
-            start = load_model(path / "model" if (path / "run.json").exists() else path,
-                               None if self.task.compiled else type(self.task))  # fmt: skip
+            start = load_model(start, None if self.task.compiled else type(self.task))
         return self.task.carry(start.w, start.task)
 
     def _saving(self) -> Saving | None:
