@@ -225,10 +225,15 @@ def load_model(path: Where, task: type[Task] | None = None) -> Model:
     Parameters
     ----------
     path : path or URI
+        Of a model, or of a run, whose model is taken.
     task : class, optional
         The task's class, if it is not one of distsvm's own; its code is never taken from a file.
     """
     folder = place(path)
+    if (folder / "run.json").exists():
+        folder = folder / "model"
+        if not folder.exists():
+            raise ModelError(f"the run in {path} has no model yet")
     manifest = read_manifest(folder / MANIFEST, "model", FORMAT, ModelError)
     facts = manifest.get("facts", {})
     try:

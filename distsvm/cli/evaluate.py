@@ -8,12 +8,12 @@ from operator import add
 
 from distsvm.cli import exits
 from distsvm.cli.data_options import add_data, data_options
+from distsvm.cli.models import add_model, read_model
 from distsvm.cli.options import WHERE, add_place, check_config, given_config
 from distsvm.cli.output import Output
 from distsvm.cli.scores import scores_of
 from distsvm.cli.streaming import over_pieces
 from distsvm.cli.task_options import formats_of
-from distsvm.model import load_model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,10 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Scores on data with outputs. Classes: accuracy, loss, confusions. Sequences: accuracy of\n"
         "tokens and sentences, each tag, and entities where tags are BIO. Trees: labelled\n"
-        "precision, recall, F1 and exact match, as evalb has them. A true label that training did\n"
-        "not see counts as wrong, and a warning names it."
+        "precision, recall, F1 and exact match, as evalb has them. Tasks of your own: loss, and\n"
+        "the share of outputs without loss. A true label that training did not see counts as wrong,\n"
+        "and a warning names it."
     )
-    parser.add_argument("--model", required=True, metavar="DIR", help="folder of the model")
+    add_model(parser)
     add_data(parser, trained=True)
     add_place(parser)
 
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, output: Output) -> int:
     place = given_config(args, WHERE)
     check_config(place)
-    model = load_model(args.model)
+    model = read_model(args.model, args.task)
     scores = scores_of(model.task)
     data = model.examples(args.data, **data_options(args, formats_of(model.task), model))
     pieces = model.pieces(data)

@@ -12,11 +12,12 @@ from distsvm.cli import exits
 from distsvm.cli.contents import contents_of
 from distsvm.cli.contents.strongest import listed
 from distsvm.cli.formatting import asked_for, count, counted, pairs, seconds, size, small, value
+from distsvm.cli.models import add_model_task, read_model
 from distsvm.cli.output import Output
 from distsvm.cli.readers import whole
 from distsvm.cli.summary import CERTIFICATES, REASONS, in_words, working_set
 from distsvm.errors import DAMAGE, DistSVMError, ModelError
-from distsvm.model import Model, load_model
+from distsvm.model import Model
 from distsvm.solvers.base import Round
 from distsvm.storage import Place, place, read_json
 from distsvm.tasks.registry import describe
@@ -37,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--names", metavar="FILE",
         help="classes: names of the features, one a line. Default: their numbers, as in the data",
     )  # fmt: skip
+    add_model_task(parser)
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
@@ -48,7 +50,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
         elif kind == "checkpoint":
             facts, lines = _checkpoint(folder, output)
         else:
-            facts, lines = _model(folder, args.top, args.names, output)
+            facts, lines = _model(folder, args.task, args.top, args.names, output)
     except DistSVMError:
         raise
     except DAMAGE as error:
@@ -78,9 +80,9 @@ def kind_of(folder: Place) -> str:
 
 
 def _model(
-    folder: Place, n_top: int, names: str | None, output: Output
+    folder: Place, own_task: str | None, n_top: int, names: str | None, output: Output
 ) -> tuple[dict[str, Any], list[str]]:
-    model = load_model(folder)
+    model = read_model(folder, own_task)
     task, w = model.task, model.w
     name, contents = describe(task)[0]["task"], contents_of(task)
     facts: dict[str, Any] = {

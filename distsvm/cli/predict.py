@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from distsvm.cli import exits
 from distsvm.cli.data_options import add_data, data_options
 from distsvm.cli.formatting import count, counted, seconds
+from distsvm.cli.models import add_model, read_model
 from distsvm.cli.options import WHERE, add_place, check_config, given_config
 from distsvm.cli.output import Output
 from distsvm.cli.predictions import add_writers, make_writer
@@ -21,7 +22,7 @@ from distsvm.cli.task_options import formats_of
 from distsvm.data import Dataset
 from distsvm.data.words import sentences_of
 from distsvm.errors import ConfigError
-from distsvm.model import Model, load_model
+from distsvm.model import Model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,14 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "       distsvm predict --model DIR --text SENTENCE … --output - [options]\n"
         "       distsvm predict CONFIG.toml [options]"
     )
-    parser.add_argument("--model", required=True, metavar="DIR", help="folder of the model")
+    add_model(parser)
     group = parser.add_argument_group("output of predictions")
     group.add_argument(
         "--output", metavar="FILE",
         help="one prediction a line, in the order of the data; - for standard output. Classes: the "
         "label. Sequences: the tags, with blanks between them. Trees: in brackets, and flat under "
         "TOP where a sentence is outside the grammar or too long for the model's --memory-mb; a "
-        "note counts these. Every example has its line",
+        "note counts these. Tasks of your own: JSON. Every example has its line",
     )  # fmt: skip
     add_writers(group)
     add_data(parser, required_labels=False, trained=True)
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     started, n = time.perf_counter(), 0
     place = given_config(args, WHERE)
     check_config(place)
-    model = load_model(args.model)
+    model = read_model(args.model, args.task)
     writer = make_writer(args, model, output)
     target = args.output or ("-" if writer.on_screen else None)
     if target is None and not hasattr(args, "svg"):

@@ -1,4 +1,4 @@
-"""Which structure a model is of: classes, sequences or trees."""
+"""Which structure a model is of: classes, sequences, trees, or one of the user's own."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from distsvm.tasks.sequence import SequenceTask
 
 
 def chosen(
-    task: Task, *, classes: ModuleType, sequence: ModuleType, parse: ModuleType
+    task: Task, *, classes: ModuleType, sequence: ModuleType, parse: ModuleType, own: ModuleType
 ) -> ModuleType:
     """The one of these modules that is for the structure of this task."""
     by_class = {ClassTask: classes, SequenceTask: sequence, ParseTask: parse}
-    return next(module for cls, module in by_class.items() if isinstance(task, cls))
+    return next((module for cls, module in by_class.items() if isinstance(task, cls)), own)

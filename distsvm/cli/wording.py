@@ -48,6 +48,9 @@ _WHOLE = {
     "C and C_per_example": "--C and --C-per-example",
     "scale=True": "--scale",
     " in executor_options": "",
+    "pass its class: load_model(path, task=...), or resume(run_dir, task=...)": (
+        "name its class: --task FILE.py:CLASS"
+    ),
 }
 
 

@@ -24,7 +24,6 @@ from distsvm.executors.base import Executor
 from distsvm.messages import Facts, Score
 from distsvm.model import Model, load_model
 from distsvm.solvers.base import Round, State
-from distsvm.storage import place
 from distsvm.tasks.base import Task
 from distsvm.tasks.unseen import tell_unseen
 from distsvm.training.callbacks import Callback, LogRounds, RunStart
@@ -224,9 +223,7 @@ class Trainer:
         if start is None:
             return None
         if not isinstance(start, Model):
-            path = place(start)
-            start = load_model(path / "model" if (path / "run.json").exists() else path,
-                               None if self.task.compiled else type(self.task))  # fmt: skip
+            start = load_model(start, None if self.task.compiled else type(self.task))
         return self.task.carry(start.w, start.task)
 
     def _saving(self) -> Saving | None:
@@ -364,6 +361,13 @@ class Trainer:
                 "no w so far has a smaller primal value than w = 0, which predicts the same for "
                 "everything; more rounds, or a smaller C, will help"
             )
+        if bounds.primal == 0 and not bounds.w.any():
+            log.warning(
+                "w = 0 has the primal value 0, so no output has a loss or none was found: the "
+                "model predicts the same for everything. %s",
+                "Are all outputs equal?" if self.task.compiled else
+                "Check the task's loss and separate with distsvm.testing.check_task",
+            )  # fmt: skip
         result = TrainResult(
             model=Model(self.task, bounds.w),
             certificate=bounds.certificate, primal=bounds.primal, dual=bounds.dual, gap=bounds.gap,

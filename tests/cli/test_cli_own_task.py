@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from distsvm.cli import main
+from distsvm.cli.predictions import own
 
 CODE = """
 from __future__ import annotations
@@ -120,3 +121,53 @@ def test_what_is_wrong_with_it_is_said(home, capsys, words, message):
     (home / "broken.py").write_text("1 / 0")
     assert main([*TRAIN, *words]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.fixture
+def trained(home):
+    assert main([*TRAIN, "--executor", "serial", "-q"]) == 0
+    return home
+
+
+def test_it_predicts_evaluates_and_is_inspected(trained, capsys):
+    task = ["--task", "mine.py:RootLabel"]
+    capsys.readouterr()
+    words = ["--data", "data.mrg", "--executor", "processes", "--workers", "2"]
+    assert main(["predict", "--model", "r", *task, *words, "--output", "out.jsonl"]) == 0
+    lines = (trained / "out.jsonl").read_text().splitlines()
+    assert len(lines) == 30
+    assert json.loads(lines[0]).startswith(("(A (t", "(B (t"))
+    capsys.readouterr()
+    assert main(["evaluate", "--model", "r/model", *task, *words, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert result["n_examples"] == 30
+    assert result["accuracy"] == pytest.approx(1 - result["mean_loss"])
+    assert main(["evaluate", "--model", "r", *task, "--data", "data.mrg"]) == 0
+    assert "the share of outputs without loss" in capsys.readouterr().out
+    assert main(["inspect", "r/model", *task]) == 0
+    assert "positions of w" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", ["predict", "evaluate", "inspect"])
+def test_without_its_code_the_option_is_named_and_no_python(trained, capsys, verb):
+    words = ["r/model"] if verb == "inspect" else ["--model", "r", "--data", "data.mrg"]
+    assert main([verb, *words, *(["--output", "-"] if verb == "predict" else [])]) != 0
+    told = capsys.readouterr().err
+    assert "--task FILE.py:CLASS" in told
+    assert "load_model" not in told
+    assert main([verb, *words, "--task", "parse"]) == 2
+    assert "--task parse: expected FILE.py:CLASS" in capsys.readouterr().err
+
+
+def test_outputs_of_any_type_are_written_as_json():
+    class Task:
+        def encode_output(self, y):
+            return sorted(y)
+
+    class Trained:
+        task = Task()
+
+    found = [(1, 2), "a\nb", np.array([1.5]), {"a": np.int64(2)}, {2, 1}]
+    assert [json.loads(text) for text in own.Outputs(Trained()).texts(None, found)] == [
+        [1, 2], "a\nb", [1.5], {"a": 2}, [1, 2],
+    ]  # fmt: skip

@@ -54,11 +54,12 @@ def test_penn_sentences_outside_the_grammar_are_counted(penn):
     assert score_trees(shard.y[:n], model.predict(shard.x[:n], executor="serial")).n_outside == 0
 
 
-@pytest.mark.parametrize("losses", ["f1", "brackets"])
-def test_training_parses_penn_better_than_the_baseline(penn, losses):
+# The loss f1 does not see the chain NP => NP => PRP of one word: only a larger C drives it out.
+@pytest.mark.parametrize(("losses", "C"), [("f1", 10_000.0), ("brackets", 3000.0)])
+def test_training_parses_penn_better_than_the_baseline(penn, losses, C):
     shard = TreebankData(penn, max_length=10).specs(1)[0].load()
     result = train(
-        ParseTask(losses), shard.x, shard.y, C=3000.0, eps=0.01, n_shards=4, executor="serial"
+        ParseTask(losses), shard.x, shard.y, C=C, eps=0.01, n_shards=4, executor="serial"
     )
     model = result.model
     baseline = Model(model.task, model.task.likelihood_weights())

@@ -1,16 +1,18 @@
 """What train() takes and tells: parameters, a start, validation data, callbacks."""
 
-from dataclasses import replace
+import logging
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from run_examples import CONFIG, INPUTS, OUTPUTS, StopAfter, history
-from toy_tasks import ToyChain
+from toy_tasks import ToyChain, toy_chains
 
 import distsvm
 from distsvm import Callback, MulticlassTask, train
 from distsvm.data.synthetic import make_multiclass
-from distsvm.errors import ConfigError
+from distsvm.errors import ConfigError, TaskError
+from distsvm.testing import check_task
 
 
 def test_values_too_large_for_numbers_are_an_error_and_no_certificate():
@@ -120,3 +122,26 @@ def test_records_are_frozen_and_callbacks_are_told_everything():
     assert sum(result.seconds.values()) - result.seconds["total"] == pytest.approx(
         result.seconds["total"], rel=0.05
     )
+
+
+@dataclass(frozen=True)
+class WrongSign(ToyChain):
+    """Its search subtracts the loss, so it finds no output that has one at w = 0."""
+
+    rescalings = frozenset({"margin"})
+
+    def separate(self, w, x, y, rescaling):
+        return max(self.outputs(x), key=lambda z: self.score(w, x, z) - self.loss(y, z))
+
+
+def test_a_primal_of_0_at_w_0_warns_and_names_check_task(caplog):
+    inputs, outputs = toy_chains(8)
+    with caplog.at_level(logging.WARNING):
+        result = train(WrongSign(), inputs, outputs, executor="serial")
+    assert (result.primal, result.dual) == (0.0, 0.0)
+    assert "distsvm.testing.check_task" in caplog.text
+    with pytest.raises(TaskError, match=r"separate\(margin\) gives"):
+        check_task(WrongSign(), list(zip(inputs, outputs, strict=True)))
+    caplog.clear()
+    train(ToyChain(), inputs, outputs, executor="serial", eps=0.1)
+    assert "check_task" not in caplog.text

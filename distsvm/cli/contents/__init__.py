@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from distsvm.cli.contents import classes, parse, sequence
+from distsvm.cli.contents import classes, own, parse, sequence
 from distsvm.cli.structure import chosen
 from distsvm.tasks.base import Task
 
 
 def contents_of(task: Task) -> ModuleType:
     """The module for this task."""
-    return chosen(task, classes=classes, sequence=sequence, parse=parse)
+    return chosen(task, classes=classes, sequence=sequence, parse=parse, own=own)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import argparse
 
 from distsvm.cli.output import Output
-from distsvm.cli.predictions import classes, parse, sequence
+from distsvm.cli.predictions import classes, own, parse, sequence
 from distsvm.cli.predictions.writer import Writer
 from distsvm.cli.structure import chosen
 from distsvm.errors import ConfigError
 from distsvm.model import Model
 
-MODULES = (classes, sequence, parse)
+MODULES = (classes, sequence, parse, own)
 
 
 def add_writers(group: argparse._ArgumentGroup) -> None:
@@ -26,9 +26,9 @@ def add_writers(group: argparse._ArgumentGroup) -> None:
 
 def make_writer(args: argparse.Namespace, model: Model, output: Output) -> Writer:
     """The writer for this model; options of other structures are refused by name."""
-    own = chosen(model.task, classes=classes, sequence=sequence, parse=parse)
+    meant = chosen(model.task, classes=classes, sequence=sequence, parse=parse, own=own)
     for module in MODULES:
         for dest, flag in module.FLAGS.items():
-            if hasattr(args, dest) and module is not own:
+            if hasattr(args, dest) and module is not meant:
                 raise ConfigError(f"{flag} is only for models of {module.TITLE}")
-    return own.writer(args, model, output)
+    return meant.writer(args, model, output)
