@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from distsvm.report.curves import (
     placed,
     stepped,
 )
+from distsvm.storage import json_text
 
 # A label at the end of a curve has two lines.
 LABEL_HEIGHT = 29
@@ -202,4 +202,4 @@ def _encoded(readings: Readings, x_axis: Axis) -> str:
     columns = np.nan_to_num(places * MOST_READINGS).astype(int)
     some = np.flatnonzero((np.diff(columns, append=-1) != 0) & np.isfinite(places))
     data = [[round(float(places[i]) * 1000), readings.text(int(i))] for i in some]
-    return escape(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+    return escape(json_text(data, ensure_ascii=False, separators=(",", ":")))

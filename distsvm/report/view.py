@@ -78,7 +78,8 @@ class RunView:
     def bound(self, name: str) -> float:
         """primal, dual or gap: the result's, else those of the last round; NaN before that."""
         if self.result is not None:
-            return float(self.result[name])
+            found = self.result[name]
+            return math.nan if found is None else float(found)
         if self.last is None:
             return math.nan
         return float(getattr(self.last, "best_primal" if name == "primal" else name))

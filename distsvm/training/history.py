@@ -12,7 +12,7 @@ from typing import TextIO
 
 from distsvm.errors import DAMAGE, CheckpointError
 from distsvm.solvers.base import Round
-from distsvm.storage import MAX_JSON_BYTES, Place, new_file, opened_file, write_bytes
+from distsvm.storage import MAX_JSON_BYTES, Place, json_text, new_file, opened_file, write_bytes
 from distsvm.stores import StorePath
 
 NAME = "history.jsonl"
@@ -113,4 +113,4 @@ class StoreHistory(History):
 
 
 def _line(record: Round) -> str:
-    return json.dumps(record.as_dict()) + "\n"
+    return json_text(record.as_dict()) + "\n"
