@@ -22,6 +22,7 @@ RESULT = (
 )  # fmt: skip
 # Arrays up to this length are shown in full.
 SHORT = 12
+LABELS = ("task.classes", "task.labels")
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class RunView:
     last_result : dict or None
         result.json, which may be that of a session before the last.
     learned : dict
-        The fields of the task after training, from the run's model.
+        The fields of the task after training, from the run's model; of its arrays only the labels.
     """
 
     path: Place
@@ -187,24 +188,21 @@ def _optional(path: Place) -> dict[str, Any] | None:
 
 
 def _learned(folder: Place) -> dict[str, Any]:
-    """The fields of a saved model's task; only a summary of arrays that are not short."""
+    """The fields of a saved model's task; arrays other than the labels mean nothing to a reader."""
     fields = (_optional(folder / "manifest.json") or {}).get("fields", {})
     if not isinstance(fields, dict):
         raise CheckpointError(f"{folder} is damaged: its fields are {fields!r:.40}")
     try:
-        # w, the largest array, is never touched.
-        arrays = read_arrays(
-            folder / "arrays.npz", CheckpointError, only=lambda name: name.startswith("task.")
-        )
+        arrays = read_arrays(folder / "arrays.npz", CheckpointError, only=LABELS.__contains__)
     except CheckpointError:
         return fields
     return fields | {name.removeprefix("task."): _brief(array) for name, array in arrays.items()}
 
 
 def _brief(array: np.ndarray) -> Any:
-    if array.ndim == 1 and array.size <= SHORT:
+    if array.size <= SHORT:
         return array.tolist()
-    return f"array of {' × '.join(map(str, array.shape))}"
+    return f"{array.size} labels, {array.flat[0]} to {array.flat[-1]}"
 
 
 def _share(busy_s: float, session_s: float) -> float:
