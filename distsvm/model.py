@@ -61,6 +61,10 @@ class Model:
     w: np.ndarray
     facts: dict[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        certificate = self.facts.get("certificate", "not certified")
+        return f"Model of {type(self.task).__name__}, dim {self.task.dim}, {certificate}"
+
     def predict(self, data: Any, **options: Any) -> Any:
         """The predicted outputs: an array of labels for classes, else a list.
 

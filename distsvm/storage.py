@@ -177,8 +177,17 @@ def write_bytes(path: Place, data: bytes) -> None:
         file.write(data)
 
 
+def json_text(data: Any, **options: Any) -> str:
+    """Return strict JSON, with json.dumps's options: NaN and ±∞, which JSON lacks, become null."""
+    try:
+        return json.dumps(data, allow_nan=False, **options)
+    except ValueError:
+        known = json.loads(json.dumps(data, **options), parse_constant=lambda name: None)
+        return json.dumps(known, allow_nan=False, **options)
+
+
 def json_bytes(data: Any) -> bytes:
-    return (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode()
+    return (json_text(data, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def write_json(path: Place, data: Any) -> None:

@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Scores on data with outputs. Classes: accuracy, loss, confusions. Sequences: accuracy of\n"
         "tokens and sentences, each tag, and entities where tags are BIO. Trees: labelled\n"
         "precision, recall, F1 and exact match, as evalb has them. Tasks of your own: loss, and\n"
-        "the share of outputs without loss. A true label that training did not see counts as wrong,\n"
-        "and a warning names it."
+        "the share of outputs without loss. A true label that training did not see counts as\n"
+        "wrong, and a warning names it."
     )
     add_model(parser)
     add_data(parser, trained=True)

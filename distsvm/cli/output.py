@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import math
 import os
 import re
 import shutil
@@ -15,6 +13,7 @@ from contextlib import suppress
 from typing import Any, TextIO
 
 from distsvm.cli.formatting import Style, clipped
+from distsvm.storage import json_text
 
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 
@@ -64,10 +63,7 @@ class Output:
     def record(self, event: str, data: dict[str, Any]) -> None:
         """One JSON object on a line of its own; numbers that JSON does not know become null."""
         if self.json:
-            text = json.dumps({"event": event, **data}, default=_plain, allow_nan=True)
-            if "NaN" in text or "Infinity" in text:
-                text = json.dumps(_finite(json.loads(text)))
-            self._write(self.stdout, [text])
+            self._write(self.stdout, [json_text({"event": event, **data}, default=_plain)])
 
     def data(self, text: str) -> None:
         """Lines of data, such as predictions, as they are."""
@@ -207,13 +203,3 @@ def _one_line(text: str) -> str:
 def _plain(value: Any) -> Any:
     """What json does not know by itself: NumPy's numbers and arrays, and paths."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    return value

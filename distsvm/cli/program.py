@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import ModuleType
 from typing import NoReturn
 
 from distsvm.cli import exits
@@ -31,6 +32,7 @@ VERBS = {
     "status": "say how a run or a job is doing",
     "logs": "show what a job has written",
     "stop": "end a run or a job after its current round",
+    "warm-up": "compile the kernels of all structures and keep them on disk",
     "demo": "train on scikit-learn's digits and check the certificate",
 }
 
@@ -83,10 +85,14 @@ def build_parser(verb: str | None) -> Parser:
         if name == verb:
             if name in CONFIGURED:
                 add_config_file(own)
-            importlib.import_module(f"distsvm.cli.{name}").add_arguments(own)
+            _module(name).add_arguments(own)
             parser.set_defaults(own=own)
         _add_globals(own)
     return parser
+
+
+def _module(verb: str) -> ModuleType:
+    return importlib.import_module(f"distsvm.cli.{verb.replace('-', '_')}")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -171,7 +177,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _guarded(args: argparse.Namespace, output: Output, verbose: int) -> int:
     try:
-        code = importlib.import_module(f"distsvm.cli.{args.verb}").run(args, output)
+        code = _module(args.verb).run(args, output)
         output.stdout.flush()
         return code
     except KeyboardInterrupt:

@@ -72,11 +72,28 @@ class Progress:
         return target
 
     def left_s(self, session_s: float) -> float | None:
-        """Seconds until the gap or a limit is reached, by what is known after so many seconds."""
-        known = [time_left(self.points, self.target), self._rounds_left_s()]
+        """Seconds until the gap or a limit is reached, `session_s` seconds after the start.
+
+        An estimate of the last round counts down until the next; None once it has proved too short.
+        """
+        since_gap_s = since_round_s = 0.0
+        if self.points:
+            since_gap_s = self.earlier_s + session_s - self.points[-1][0]
+        if self.pace:
+            since_round_s = self.earlier_s + session_s - self.pace[-1][1]
+        estimates = [
+            (time_left(self.points, self.target), since_gap_s),
+            (self._rounds_left_s(), since_round_s),
+        ]
         if self.max_seconds is not None and self.record is not None:
-            known.append(max(0.0, self.max_seconds - session_s))
-        return min((s for s in known if s is not None), default=None)
+            estimates.append((self.max_seconds, session_s))
+        known = [(s - since_s, s) for s, since_s in estimates if s is not None]
+        if not known:
+            return None
+        left_s, at_first_s = min(known)
+        if left_s > 0 or at_first_s == 0:
+            return max(0.0, left_s)
+        return None
 
     def _rounds_left_s(self) -> float | None:
         if self.start is None or self.start.max_rounds is None or len(self.pace) < 2:

@@ -150,7 +150,8 @@ class MulticlassSVC(ClassSVC):
     random_state : int, generator or None
         For solvers that draw: multi-plane draws the order in which it visits examples.
     verbose : int, default 0
-        1 logs every fresh round to the logger "distsvm", 2 every round.
+        1 tells of every fresh round, 2 of every round: on stderr, or through the logger "distsvm"
+        where logging is set up to show its INFO.
     run_dir : path or URI, optional
         A new folder for configuration, history, checkpoints and model; one fit each.
 

@@ -24,6 +24,28 @@ class _Once(event.Listener):
         pass
 
 
+class _Count(event.Listener):
+    def __init__(self) -> None:
+        self.n = 0
+
+    def on_start(self, event: event.Event) -> None:
+        self.n += 1
+
+    def on_end(self, event: event.Event) -> None:
+        pass
+
+
+@contextmanager
+def counted_compiles() -> Iterator[Callable[[], int]]:
+    """Give a function that returns how often kernels were compiled in this context.
+
+    Code taken from the disk cache does not count.
+    """
+    counter = _Count()
+    with event.install_listener("numba:compile", counter):
+        yield lambda: counter.n
+
+
 @contextmanager
 def on_first_compile(callback: Callable[[], None]) -> Iterator[None]:
     """Call `callback()` once when, in this process and context, a first kernel is compiled.

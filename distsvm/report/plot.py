@@ -5,7 +5,6 @@ Labels are placed by attributes of SVG, because the page's policy allows no styl
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from distsvm.report.curves import (
     placed,
     stepped,
 )
+from distsvm.storage import json_text
 
 # A label at the end of a curve has two lines.
 LABEL_HEIGHT, LINE_HEIGHT = 29, 14
@@ -205,4 +205,4 @@ def _encoded(readings: Readings, x_axis: Axis) -> str:
     columns = np.nan_to_num(places * MOST_READINGS).astype(int)
     some = np.flatnonzero((np.diff(columns, append=-1) != 0) & np.isfinite(places))
     data = [[round(float(places[i]) * 1000), readings.text(int(i))] for i in some]
-    return escape(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+    return escape(json_text(data, ensure_ascii=False, separators=(",", ":")))

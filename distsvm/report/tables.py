@@ -85,6 +85,8 @@ def _task(view: RunView) -> list[Row]:
     for name, value in task.get("fields", {}).items():
         # An array is described in two ways, so only what began empty counts as learned.
         later = view.learned.get(name, value)
+        if later is None and value is None:
+            continue  # not given, and nothing that a reader knows
         if value or later == value:
             rows.append((name, shown(value), ""))
         else:

@@ -18,6 +18,7 @@ from distsvm.training.run_folder import RunFolder
 
 # Arrays up to this length are shown in full.
 SHORT = 12
+LABELS = ("task.classes", "task.labels")
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class RunView:
     last_result : dict or None
         result.json as read_result returns it; it may be that of a session before the last.
     learned : dict
-        The fields of the task after training, from the run's model.
+        The fields of the task after training, from the run's model; of its arrays only the labels.
     """
 
     path: Place
@@ -168,26 +169,23 @@ def read_run(run_dir: Where) -> RunView:
 
 
 def _learned(folder: Place) -> dict[str, Any]:
-    """The fields of a saved model's task; only a summary of arrays that are not short."""
+    """The fields of a saved model's task; arrays other than the labels mean nothing to a reader."""
     path = folder / MANIFEST
     manifest = read_json(path, CheckpointError) if path.exists() else {}
     fields = manifest.get("fields", {}) if isinstance(manifest, dict) else None
     if not isinstance(fields, dict):
         raise CheckpointError(f"{folder} is damaged: its fields are {fields!r:.40}")
     try:
-        # w, the largest array, is never touched.
-        arrays = read_arrays(
-            folder / "arrays.npz", CheckpointError, only=lambda name: name.startswith("task.")
-        )
+        arrays = read_arrays(folder / "arrays.npz", CheckpointError, only=LABELS.__contains__)
     except CheckpointError:
         return fields
     return fields | {name.removeprefix("task."): _brief(array) for name, array in arrays.items()}
 
 
 def _brief(array: np.ndarray) -> Any:
-    if array.ndim == 1 and array.size <= SHORT:
+    if array.size <= SHORT:
         return array.tolist()
-    return f"array of {' × '.join(map(str, array.shape))}"
+    return f"{array.size} labels, {array.flat[0]} to {array.flat[-1]}"
 
 
 def _share(busy_s: float, session_s: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -100,12 +101,20 @@ class Round:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Round:
-        record = cls(**data | {"busy_s": tuple(data["busy_s"])})
-        for name, kind in ((own.name, str(own.type)) for own in fields(cls)):
+        """Return the round that as_dict gave; null in the place of a number is one JSON lacks."""
+        kinds = {own.name: str(own.type) for own in fields(cls)}
+        absent = [name for name, kind in kinds.items() if kind == "float" and name in data]
+        filled = {name: _UNKNOWN.get(name, math.nan) for name in absent if data[name] is None}
+        record = cls(**data | {"busy_s": tuple(data["busy_s"])} | filled)
+        for name, kind in kinds.items():
             value = getattr(record, name)
             if kind in _FITS and not _FITS[kind](value):
                 raise ValueError(f"{name} is {value!r:.40}, expected {kind}")
         return record
+
+
+_UNKNOWN = {"best_primal": math.inf, "gap": math.inf, "violation": math.inf, "dual": -math.inf}
+"""What a bound or a violation is before anything is known of it."""
 
 
 def _is_number(value: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ WIDE = 1 << 24  # bytes that an array of texts may take more than its longest ne
 
 def to_json(value: Any) -> Any:
     """A value of numbers, strings, lists, tuples, dicts, sets and arrays, in JSON's terms."""
+    if isinstance(value, (float, np.floating)) and not math.isfinite(value):
+        return {"float": str(float(value))}  # JSON has no such number
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, np.generic):
@@ -27,7 +30,10 @@ def to_json(value: Any) -> Any:
         kind = "frozenset" if isinstance(value, frozenset) else "set"
         return {kind: sorted((to_json(item) for item in value), key=canonical)}
     if isinstance(value, np.ndarray):
-        return {"array": value.tolist(), "dtype": value.dtype.str}
+        items = value.tolist()
+        if value.dtype.kind == "f" and not np.isfinite(value).all():
+            items = to_json(items)
+        return {"array": items, "dtype": value.dtype.str}
     if isinstance(value, dict):
         return {"dict": [[to_json(k), to_json(v)] for k, v in value.items()]}
     raise TaskError(
@@ -44,6 +50,8 @@ def from_json(data: Any) -> Any:
         if "array" in data:
             return _array(data["array"], np.dtype(data["dtype"]))
         ((kind, items),) = data.items()
+        if kind == "float":
+            return float(items)
         if kind == "dict":
             return {from_json(k): from_json(v) for k, v in items}
         make = {"tuple": tuple, "set": set, "frozenset": frozenset}[kind]
@@ -56,7 +64,7 @@ def _array(items: Any, dtype: np.dtype) -> np.ndarray:
     if dtype.kind not in "biufcmMUS":
         raise ValueError(f"an array of type {dtype}, expected numbers or texts")
     if dtype.kind not in "US":
-        return np.array(items, dtype=dtype)
+        return np.array(from_json(items) if dtype.kind == "f" else items, dtype=dtype)
     array = np.array(items, dtype=dtype.kind)
     return array.astype(dtype) if array.size * dtype.itemsize <= WIDE else array
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
 
 from distsvm.solvers.base import Round
@@ -65,15 +67,28 @@ class Callback:
 
 
 class LogRounds(Callback):
-    """Logs rounds: fresh ones at verbose 1, all of them at 2."""
+    """Tells of rounds: fresh ones at verbose 1, all of them at 2."""
 
     def __init__(self, verbose: int) -> None:
         self.verbose = verbose
 
     def on_round(self, record: Round) -> None:
         if self.verbose >= 2 or record.kind == "fresh":
-            log.info(
-                "round %d %s: primal %.6g dual %.6g gap %.3g, %d cuts, %d oracle calls, %.1f s",
-                record.number, record.kind, record.best_primal, record.dual, record.gap,
-                record.n_cuts, record.n_oracle_calls, record.elapsed_s,
-            )  # fmt: skip
+            held = f"{record.n_cuts} cuts" if record.has_cuts else f"{record.n_planes} planes"
+            _tell(
+                f"round {record.number} {record.kind}: primal {record.best_primal:.6g} "
+                f"dual {record.dual:.6g} gap {record.gap:.3g}, {held}, "
+                f"{record.n_oracle_calls} oracle calls, {record.elapsed_s:.1f} s"
+            )
+
+    def on_end(self, result: TrainResult) -> None:
+        _tell(f"ended by {result.stop_reason}: {result.in_words}")
+
+
+def _tell(text: str) -> None:
+    """Log a line; where logging would drop it, because nothing is set up, write it to stderr."""
+    if log.isEnabledFor(logging.INFO) and log.hasHandlers():
+        log.info("%s", text)
+    else:
+        with suppress(OSError, ValueError):  # a closed stderr ends no run
+            sys.stderr.write(f"{text}\n")

@@ -113,7 +113,8 @@ class TrainConfig:
         Write a checkpoint after so many rounds or seconds, whichever comes first.
     keep_checkpoints : int ≥ 1, default 2
     verbose : int, default 0
-        1 logs every fresh round, 2 every round.
+        1 tells of every fresh round, 2 of every round: on stderr, or through the logger "distsvm"
+        where logging is set up to show its INFO.
     """
 
     C: float | None = None

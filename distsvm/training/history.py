@@ -11,7 +11,15 @@ from pathlib import Path
 
 from distsvm.errors import DAMAGE, CheckpointError, StoreError
 from distsvm.solvers.base import Round
-from distsvm.storage import MAX_JSON_BYTES, Place, file_beside, opened_file, refusals, write_bytes
+from distsvm.storage import (
+    MAX_JSON_BYTES,
+    Place,
+    file_beside,
+    json_text,
+    opened_file,
+    refusals,
+    write_bytes,
+)
 from distsvm.stores import StorePath
 
 NAME = "history.jsonl"
@@ -119,4 +127,4 @@ class StoreHistory(History):
 
 
 def _line(record: Round) -> str:
-    return json.dumps(record.as_dict()) + "\n"
+    return json_text(record.as_dict()) + "\n"

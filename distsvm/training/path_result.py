@@ -112,6 +112,14 @@ class PathResult:
     def seconds(self) -> float:
         return self.load_s + sum(point.seconds for point in (*self.points, *self.refit))
 
+    def __repr__(self) -> str:
+        chosen = "none chosen" if self.C is None else f"chosen C={self.C:.6g} by {self.chosen_by}"
+        return (
+            f"PathResult of {len(self.points)} values of C, {chosen}\n"
+            f"  {self.n_oracle_calls} oracle calls, {self.seconds:.2f} s"
+            + (", interrupted" if self.interrupted else "")
+        )
+
     def summary(self) -> dict[str, Any]:
         """Everything but the model, in JSON's terms."""
         return {

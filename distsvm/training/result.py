@@ -85,6 +85,22 @@ class TrainResult:
     rel_gap: float | None = None
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def in_words(self) -> str:
+        """The certificate and what it took, in one sentence."""
+        return (
+            f"{self.dual:.6g} ≤ optimum ≤ {self.primal:.6g} ({self.certificate}), gap "
+            f"{self.gap:.3g}, after {self.n_rounds} rounds, {self.n_oracle_calls} oracle calls and "
+            f"{self.seconds['total']:.2f} s"
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"TrainResult of {type(self.model.task).__name__} on {self.n_examples} examples, "
+            f"C={self.C:.6g}, eps={self.eps:.3g}\n  {self.in_words}\n"
+            f"  stop_reason={self.stop_reason!r}, {len(self.notes)} notes"
+        )
+
     def summary(self) -> dict[str, Any]:
         """Everything but model and history, in JSON's terms."""
         left_out = ("model", "history", "activity")

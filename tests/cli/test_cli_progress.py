@@ -81,6 +81,29 @@ def test_time_left_is_no_longer_than_the_limits():
     assert progress_of(10, rate=0.99, start=limited).left_s(20.0) == pytest.approx(4.0)
 
 
+def test_time_left_counts_down_during_a_round_and_is_unknown_when_it_is_over():
+    progress = progress_of(10, rate=0.5)
+    left = progress.left_s(20.0)
+    assert progress.left_s(20.5) == pytest.approx(left - 0.5)
+    assert progress.left_s(20.0 + left + 1) is None
+    limited = progress_of(10, rate=0.99, start=RunStart(**{**START.__dict__, "max_rounds": 12}))
+    assert limited.left_s(21.0) == pytest.approx(3.0)
+    assert limited.left_s(30.0) is None
+
+
+def test_time_left_of_a_resumed_run_counts_from_its_last_round():
+    progress = progress_of(10, rate=0.5)
+    left = progress.left_s(20.0)
+    progress.earlier_s = 15.0
+    assert progress.left_s(6.0) == pytest.approx(left - 1.0)
+
+
+def test_nothing_is_left_at_the_wished_gap():
+    progress = progress_of(10, rate=0.5)
+    progress.add(record(11, 1.0))
+    assert progress.left_s(22.001) == 0.0
+
+
 def test_way_done_is_logarithmic():
     assert way_done(1e4, 1e2, 1.0) == pytest.approx(0.5)
     assert way_done(1e4, 0.5, 1.0) == 1.0

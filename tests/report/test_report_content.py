@@ -115,3 +115,15 @@ def test_a_run_that_was_really_made_is_reported(tmp_path):
     assert f"<dd>{result.n_oracle_calls}</dd>" in text
     assert "ant, bee, cat" in text
     assert 'id="validation"' in text
+
+
+def test_the_report_shows_labels_and_no_internal_arrays(tmp_path):
+    trained = distsvm.train(
+        distsvm.SequenceTask(), [[["a"], ["b"]], [["b"]]], [["X", "Y"], ["Y"]], executor="serial",
+        run_dir=tmp_path / "run", max_rounds=3,
+    )  # fmt: skip
+    assert trained.model.task.name_bytes is not None
+    page = write_report(tmp_path / "run").read_text()
+    assert "X, Y" in page
+    for name in ("name_bytes", "name_starts"):
+        assert name not in page
