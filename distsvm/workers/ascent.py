@@ -114,6 +114,11 @@ class BlockAscent:
         self._before = np.array(self.stock.held.alpha)
         self.share *= factor
 
+    def fall_behind(self) -> None:
+        """Go on from α of an earlier round than the last: w no longer has them in it."""
+        self.number = 0
+        self._before = np.array(self.stock.held.alpha)
+
     def _settle(self, taken: float) -> None:
         """Go back to the part of the last round's changes that was taken."""
         if taken < 1:
