@@ -209,7 +209,7 @@ class BlockAscent:
         self.number = int(state.pop("number"))
         n, share, before = self.oracle.n, state.pop("share"), state.pop("before")
         self.stock.restore(state)
-        self.share = checks.vector("share", share, "f8", n)
+        self.share = np.array(checks.vector("share", share, "f8", n))  # sent ones are read-only
         if before.dtype != np.float64 or before.shape != self.stock.held.alpha.shape:
             raise ValueError(f"α of shape {before.shape}, expected {self.stock.held.alpha.shape}")
         self._before = before
