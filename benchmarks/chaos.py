@@ -1,11 +1,14 @@
 """Random workers killed during training: kills survived, time lost, difference in objective.
 
-Run: python benchmarks/chaos.py [--executor ray] [--solver multi-plane] [--seed 0]
+Run: python benchmarks/chaos.py [--executor ray] [--solver multi-plane] [--storm] [--seed 0]
 
 A run of some minutes, while a thread kills a worker with SIGKILL every few seconds, whatever it is
 at: loading, in an oracle call, between rounds, being built again. Victims and pauses are drawn from
 the seed. It is compared with the same run left in peace: the objective may differ by no more than
 C·eps, and no process may be left. Else the code is 1.
+
+With --storm one, two or all of three workers are killed or stopped every 0.3 to 2.5 s, about as
+often as a worker can be built again: the run must end all the same.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Sequence
 
 import numpy as np
 import psutil
@@ -29,22 +33,34 @@ CONFIG = {"C": 1e3, "eps": 1e-2, "n_shards": 8, "cache_size": 3}
 
 
 class Killer(threading.Thread):
-    """Kills a random worker of this process's executor after random pauses."""
+    """Kills random workers of this process's executor after random pauses.
 
-    def __init__(self, seed: int, pause_s: float) -> None:
+    Parameters
+    ----------
+    pauses_s : the shortest and the longest pause
+    most : workers at once
+    signals : what they are sent
+    """
+
+    def __init__(
+        self, seed: int, pauses_s: tuple[float, float], most: int = 1,
+        signals: Sequence[int] = (signal.SIGKILL,),
+    ) -> None:  # fmt: skip
         super().__init__(daemon=True)
-        self.draw, self.pause_s = random.Random(seed), pause_s
+        self.draw, self.pauses_s = random.Random(seed), pauses_s
+        self.most, self.signals = most, signals
         self.n_kills, self.ended = 0, threading.Event()
 
     def run(self) -> None:
-        while not self.ended.wait(self.draw.uniform(0.5, 1.5) * self.pause_s):
-            victims = sorted(workers())
-            if victims:
-                self.kill(self.draw.choice(victims))
+        while not self.ended.wait(self.draw.uniform(*self.pauses_s)):
+            found = sorted(workers())
+            n_victims = min(len(found), self.draw.randint(1, self.most))
+            for pid in self.draw.sample(found, n_victims):
+                self.kill(pid, self.draw.choice(self.signals))
 
-    def kill(self, pid: int) -> None:
+    def kill(self, pid: int, number: int) -> None:
         try:
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, number)
         except ProcessLookupError:
             return
         self.n_kills += 1
@@ -65,11 +81,12 @@ def workers() -> list[int]:
 
 def trained(args: argparse.Namespace) -> tuple[TrainResult, float]:
     """A run, and the seconds that it took."""
-    data = make_multiclass(args.examples, 60, 8, noise=0.1, seed=1, dtype=np.float32)
+    dim, n_classes = (40, 6) if args.storm else (60, 8)
+    data = make_multiclass(args.examples, dim, n_classes, noise=0.1, seed=1, dtype=np.float32)
     started = time.perf_counter()
     result = train(
         MulticlassTask(), data, executor=args.executor, n_workers=args.workers, solver=args.solver,
-        executor_options={"max_failures": 1000}, **CONFIG,
+        executor_options={"max_failures": 1000, "worker_timeout_s": args.timeout}, **CONFIG,
     )  # fmt: skip
     return result, time.perf_counter() - started
 
@@ -88,14 +105,22 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--examples", type=int, default=3_000_000, help="time grows with them")
     parser.add_argument("--quick", action="store_true", help="20,000 examples, a kill every 3 s")
+    parser.add_argument(
+        "--storm", action="store_true", help="20,000 examples, 3 workers, some every 0.3 to 2.5 s"
+    )
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
+    args.timeout = 30.0
     if args.quick:
         args.examples, args.pause = 20_000, 3.0
+    killer = Killer(args.seed, (0.5 * args.pause, 1.5 * args.pause))
+    if args.storm:
+        args.examples, args.workers, args.timeout = 20_000, 3, 4.0
+        signals = (signal.SIGKILL, signal.SIGSTOP)
+        killer = Killer(args.seed, (0.3, 2.5), args.workers, signals)
     print(machine())
     peace, peace_s = trained(args)
     print(f"in peace: {peace_s:.1f} s", flush=True)
-    killer = Killer(args.seed, args.pause)
     killer.start()
     result, spent_s = trained(args)
     killer.ended.set()

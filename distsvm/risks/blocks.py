@@ -58,6 +58,14 @@ class BlockRisk:
         live = (Live(),) if self.together else ()
         return self.executor.run("ascend", w, point, todo, *live, shards=self.shards)
 
+    def back_up(self) -> bool:
+        """Copy all planes to the driver, for workers that are built again; False if they cannot."""
+        planes = self.executor.run("copy", shards=self.shards)
+        if any(own is None for own in planes):
+            return False
+        self.executor.recall("take_up", shards=self.shards, each=[(own,) for own in planes])
+        return True
+
     def holdings(self) -> list[Holding]:
         """Σ α·p and Σ α·q of each block before the last round's changes."""
         return self.executor.run("holding", shards=self.shards)

@@ -35,6 +35,15 @@ AVERAGING = 0.3
 # σ′ grows by this factor after changes that had to be scaled down, and shrinks by the other after
 # changes that could have gone further than ROOM times as far.
 GROW, SHRINK, ROOM = 1.25, 0.9, 1.3
+# Work to be done before planes are copied again, for each of their bytes: copies stay cheap.
+COPY_WORK = 10.0
+# Of planes that the driver has room for.
+COPY_BYTES = 2**30
+UNCOPIED = (
+    "workers get lost, and their planes are too large to be copied to the driver: rebuilt workers "
+    "begin with those of the last checkpoint, or with none; if the bounds stand still, write "
+    "checkpoints more often"
+)
 # Certifying rounds that may bring nothing after a loss: what was lost has to be found again first.
 REGAIN_ROUNDS = 50
 
@@ -105,7 +114,7 @@ class MultiPlane:
             frozen=earlier.frozen, pass_work=earlier.pass_work, n_earlier=earlier.serial,
             since=earlier.since, ask_average=not self.enumerates,
             # The held planes go on for as long as they do better than a pass without any gain.
-            worked=earlier.pass_work,
+            worked=earlier.pass_work, loses=earlier.loses, uncopied=math.inf,
         )  # fmt: skip
 
     def rounds(self, risk: BlockRisk, state: MultiPlaneState) -> Iterator[Round]:
@@ -126,7 +135,8 @@ class MultiPlane:
                 if ask != "none":
                     self._begin_count(risk, state, ask)
             self._count(state, answers, gain, ask)
-            yield self._record(state, ask, primal)
+            note = self._back_up(risk, state)
+            yield replace(self._record(state, ask, primal), note=note)
 
     def is_forced(self, risk: BlockRisk, state: MultiPlaneState) -> bool:
         number = state.number + 1
@@ -216,6 +226,7 @@ class MultiPlane:
         if not lost:
             return answers
         state.n_stalled = -REGAIN_ROUNDS
+        state.loses = True
         gone: set[int] = set()
         while True:
             holdings = risk.holdings()
@@ -301,6 +312,7 @@ class MultiPlane:
             state.pass_work = work
         state.gained += gain
         state.worked += work
+        state.uncopied += work
         state.rate = gain / work if work > 0 else 0.0
         state.gap = sum(answer.gap for answer in answers)
         state.held_gap = sum(answer.held_gap for answer in answers)
@@ -310,6 +322,23 @@ class MultiPlane:
         state.n_support = sum(answer.n_support for answer in answers)
         state.n_refused = sum(answer.n_refused for answer in answers)
         state.plane_bytes = sum(answer.n_bytes for answer in answers)
+
+    def _back_up(self, risk: BlockRisk, state: MultiPlaneState) -> str | None:
+        """Once workers get lost, keep a copy of all planes where the next loss cannot take them.
+
+        A worker that is built again begins with that copy, while the driver still counts what the
+        lost one had at the end: without copies, losses that come sooner than all is found again
+        would allow no progress. Return what to note where there can be no copy.
+        """
+        if not state.loses or state.uncopied < COPY_WORK * state.plane_bytes:
+            return None
+        state.uncopied = 0.0
+        if state.plane_bytes <= COPY_BYTES and risk.back_up():
+            return None
+        if state.copies:
+            state.copies = False
+            return UNCOPIED
+        return None
 
     def _record(self, state: MultiPlaneState, ask: str, primal: float | None) -> Round:
         bounds = state.bounds

@@ -48,6 +48,9 @@ class MultiPlaneState:
         Of the last round that asked about all.
     n_earlier : int
         Rounds at other values of C that the workers have taken part in.
+    loses, copies, uncopied : bool, bool, float
+        Whether workers have been lost in this session, whether the driver can hold copies of their
+        planes, and the work since the last copy.
     n_stalled : int
         Certifying rounds in a row that moved no bound; below 0 after a loss.
     """
@@ -74,6 +77,9 @@ class MultiPlaneState:
     frozen: Frozen | None = None
     pass_work: float = 0.0
     n_earlier: int = 0
+    loses: bool = False
+    copies: bool = True
+    uncopied: float = 0.0
     number: int = 0
     n_stalled: int = 0
     n_calls: int = 0

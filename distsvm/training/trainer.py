@@ -317,7 +317,7 @@ class Trainer:
             self.watch.look(record.number, self.state.bounds, self.evaluate)
         score = self.watch.score
         activity = self.executor.activity()
-        told = [*self._notes, *self.executor.notes()]
+        told = [*self._notes, *filter(None, [record.note]), *self.executor.notes()]
         self.notes, self._notes = self.notes + told, []
         return replace(
             record,

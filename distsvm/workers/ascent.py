@@ -118,6 +118,11 @@ class BlockAscent:
         self._before = np.array(self.stock.held.alpha)
         self.share *= factor
 
+    def fall_behind(self) -> None:
+        """Go on from α of an earlier round than the last: w no longer has them in it."""
+        self.number = 0
+        self._before = np.array(self.stock.held.alpha)
+
     def _settle(self, taken: float) -> None:
         """Go back to the part of the last round's changes that was taken."""
         if taken < 1:
@@ -208,7 +213,7 @@ class BlockAscent:
         self.number = int(state.pop("number"))
         n, share, before = self.oracle.n, state.pop("share"), state.pop("before")
         self.stock.restore(state)
-        self.share = checks.vector("share", share, "f8", n)
+        self.share = np.array(checks.vector("share", share, "f8", n))  # sent ones are read-only
         if before.dtype != np.float64 or before.shape != self.stock.held.alpha.shape:
             raise ValueError(f"α of shape {before.shape}, expected {self.stock.held.alpha.shape}")
         self._before = before

@@ -69,6 +69,11 @@ class PiecedAscent:
         self._all(lambda ascent: ascent.rescale(C_share, factor, taken))
         self._C_share = C_share
 
+    def fall_behind(self) -> None:
+        """As BlockAscent.fall_behind."""
+        self._all(BlockAscent.fall_behind)
+        self.number = 0
+
     def holding(self) -> Holding:
         """As BlockAscent.holding."""
         return reduce(add, self._each(BlockAscent.holding))

@@ -212,7 +212,7 @@ class ShardWorker:
         """One round of the dual ascent; see BlockAscent.round."""
         assert self.ascent is not None, "hold() comes first"
         if self.ascent.number not in (0, todo.number - 1):
-            self._begin_ascent()  # read back from a checkpoint whose α w has left behind since
+            self.ascent.fall_behind()  # it was given the planes of an earlier round
         regain = todo.regain
         if regain is not None and self._held[-1] in regain.blocks:
             todo = replace(todo, taken=regain.taken)
@@ -271,6 +271,10 @@ class ShardWorker:
     def carry(self) -> dict[str, np.ndarray]:
         """What a worker has to be given that takes over this shard with all its planes."""
         return dict(self._learned())
+
+    def copy(self) -> dict[str, np.ndarray] | None:
+        """As carry; None where memory is limited and the planes of all pieces may not fit."""
+        return None if self._specs else self.carry()
 
     def take_up(self, state: dict[str, np.ndarray]) -> bool:
         """Go on with what `carry` gave; False where that was of a shard in other pieces."""

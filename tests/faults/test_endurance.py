@@ -29,3 +29,16 @@ def test_random_kills_change_no_optimum():
     done = run("chaos.py", "--quick")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "kills survived" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.drill
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("solver", ["one-slack", "multi-plane"])
+@pytest.mark.parametrize("executor", ["processes", pytest.param("ray", marks=pytest.mark.ray)])
+def test_a_storm_of_kills_and_stops_is_survived(executor, solver):
+    if executor == "ray":
+        pytest.importorskip("ray", reason="Ray is not installed")
+    done = run("chaos.py", "--storm", "--executor", executor, "--solver", solver)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "kills survived" in done.stdout

@@ -63,6 +63,9 @@ class ScriptedBlocks:
             ))  # fmt: skip
         return answers
 
+    def back_up(self):
+        return False
+
     def holdings(self):
         return [self._holding(k) for k in range(self.n_blocks)]
 

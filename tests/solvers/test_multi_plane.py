@@ -213,6 +213,7 @@ class Blocks:
         summaries = [ShardWorker(spec).scan(problem.task) for spec in self.specs]
         self.task = problem.task.prepare(functools.reduce(operator.add, summaries))
         self.dim, self.total_weight, self.workers = self.task.dim, 0.0, []
+        self.copies = [None] * n_blocks
         for spec in self.specs:
             worker = ShardWorker(spec)
             self.total_weight += worker.bind(self.task, rescaling, 0, False, 0).weight
@@ -220,8 +221,8 @@ class Blocks:
 
     def hold(self, C, memory_mb, seed):
         self.held = (C / self.total_weight, memory_mb, seed, self.n_apart)
-        for worker in self.workers:
-            worker.hold(*self.held)
+        for block, worker in enumerate(self.workers):
+            worker.hold(*self.held, block)
 
     def ascend(self, w, point, todo):
         w = w.copy()
@@ -231,11 +232,25 @@ class Blocks:
     def holdings(self):
         return [worker.holding() for worker in self.workers]
 
+    def back_up(self):
+        planes = [worker.copy() for worker in self.workers]
+        self.copies = [{name: np.array(own[name]) for name in own} for own in planes]
+        for array in itertools.chain(*(own.values() for own in self.copies)):
+            array.flags.writeable = False  # as it arrives in another process
+        return True
+
     def lose(self, block):
-        """Build the block's worker again, as an executor does: it has no planes."""
+        """Build the block's worker again, as an executor does: with the last copy of its planes."""
         self.workers[block] = worker = ShardWorker(self.specs[block])
         worker.bind(self.task, self.rescaling, 0, False, 0)
-        worker.hold(*self.held)
+        worker.hold(*self.held, block)
+        if self.copies[block] is not None:
+            worker.take_up(self.copies[block])
+
+
+class WithoutCopies(Blocks):
+    def back_up(self):
+        return False
 
 
 @pytest.mark.parametrize("n_blocks", BLOCKS)
@@ -323,3 +338,36 @@ def test_whatever_was_searched_counts_as_an_oracle_call(memory_mb, monkeypatch):
     )  # fmt: skip
     assert (result.n_oracle_calls, result.n_cache_hits) == (sum(searched), sum(looked_up))
     assert (result.n_cache_hits == 0) == (memory_mb == 100.0)
+
+
+def rounds_of_endless_losses(risk, problem, most=600):
+    """The rounds of a run that loses one block after another, one in every second round."""
+    solver = MultiPlane(C=problem.C, eps=1e-3)
+    state, records = solver.begin(risk, None), []
+    for record in itertools.islice(solver.rounds(risk, state), most):
+        records.append(record)
+        if record.kind == "fresh" and record.gap <= problem.C * 1e-3:
+            break
+        if record.number % 2 == 0:
+            risk.lose(record.number // 2 % risk.n_blocks)
+    return records
+
+
+@pytest.mark.parametrize(
+    "make", [*PROBLEMS.values(), python, trees], ids=lambda make: make.__name__
+)
+def test_a_run_ends_though_its_workers_are_lost_again_and_again(make):
+    problem = make()
+    records = rounds_of_endless_losses(Blocks(problem, "margin", 3), problem)
+    assert records[-1].gap <= problem.C * 1e-3
+    duals = [record.dual for record in records]
+    assert duals == sorted(duals)
+    assert not any(record.note for record in records)
+
+
+def test_planes_that_cannot_be_copied_are_noted_once():
+    problem = python()
+    records = rounds_of_endless_losses(WithoutCopies(problem, "margin", 3), problem, most=60)
+    notes = [record.note for record in records if record.note]
+    assert len(notes) == 1
+    assert "write checkpoints more often" in notes[0]
