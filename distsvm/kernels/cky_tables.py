@@ -31,7 +31,8 @@ class Tables(NamedTuple):
         same phrases above some tag: a bracket's label does not say the tag
     chain_next : int32 (n_chains,), the next chain of the same label, −1 if there is none
     first : uint8 (T + P, T / 8), a bit for each tag that may be the first in the symbol
-    follow_row : int32 (n_prefixes,), the row of follow of each prefix with many steps, −1 for others
+    follow_row : int32 (n_prefixes,), the row of follow of each prefix with many steps, −1 for
+        others
     follow : uint8 (n_rows, T / 8), a bit for each tag that may come right after the prefix
     word_starts : int64 (n_entries + 1,), where the tags of each entry of the lexicon begin; where
         tags are given, each is an entry with itself as tag
