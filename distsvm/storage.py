@@ -63,6 +63,13 @@ def opened_file(path: Place, limit: int | None = None) -> BinaryIO:
     raise OSError("it is not a regular file")
 
 
+def read_whole(file: BinaryIO, limit: int) -> bytes | None:
+    """All bytes of a file; None where there are more than the limit."""
+    n_bytes = file.seek(0, 2)  # asked for more, Python would make room for more
+    file.seek(0)
+    return None if n_bytes > limit else file.read(n_bytes)
+
+
 def new_file(path: Path) -> BinaryIO:
     """A new file to write in the place of whatever has that name; links are never followed."""
     path.unlink(missing_ok=True)
@@ -154,8 +161,8 @@ def read_json(path: Place, error: type[Exception]) -> Any:
     """The JSON of a file; `error` says clearly what is wrong with it."""
     with _read_as(path, error):
         with opened_file(path, MAX_JSON_BYTES) as file:
-            text = file.read(MAX_JSON_BYTES + 1)
-        if len(text) > MAX_JSON_BYTES:
+            text = read_whole(file, MAX_JSON_BYTES)
+        if text is None:
             raise error(f"{path} is larger than {MAX_JSON_BYTES >> 20} MB")
         return json.loads(text.decode("utf-8"))
 
