@@ -33,6 +33,7 @@ AnyPlace = TypeVar("AnyPlace", bound=Place)
 Where: TypeAlias = "str | os.PathLike[str] | StorePath"
 
 MANIFEST = "manifest.json"
+UMASK = "DISTSVM_UMASK"
 MAX_JSON_BYTES = 1 << 26  # as objects it takes up to some 20 times as much
 
 
@@ -71,9 +72,32 @@ def read_whole(file: BinaryIO, limit: int) -> bytes | None:
 
 
 def new_file(path: Path) -> BinaryIO:
-    """A new file to write in the place of whatever has that name; links are never followed."""
+    """A new file to write in the place of whatever has that name; links are never followed.
+
+    It is the user's alone, as a new folder is, unless DISTSVM_UMASK allows more.
+    """
+    mask = _own_mask()
     path.unlink(missing_ok=True)
-    return open(path, "xb")
+    return open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o666 & ~mask))
+
+
+def new_folder(path: Path) -> None:
+    """Make a folder, and those above it, where they do not exist."""
+    for folder in (*reversed(path.parents), path):
+        if not folder.is_dir():
+            folder.mkdir(0o777 & ~_own_mask(), exist_ok=True)
+
+
+def _own_mask() -> int:
+    """The rights that files and folders of runs and models do not get, beside the umask's."""
+    text = os.environ.get(UMASK) or "077"
+    try:
+        mask = int(text, 8)
+    except ValueError:
+        mask = -1
+    if not 0 <= mask <= 0o077:
+        raise ConfigError(f"{UMASK}={text!r}: expected an octal number from 000 to 077")
+    return mask
 
 
 @contextmanager
@@ -96,10 +120,10 @@ def _written_last(folder: StorePath) -> Iterator[StorePath]:
 
 @contextmanager
 def _renamed(folder: Path) -> Iterator[Path]:
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    new_folder(folder.parent)
     # A name of its own, so that nobody's folder is taken for a left-over.
     aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", suffix=".part", dir=folder.parent))
-    aside.chmod(0o777 & ~_umask())
+    aside.chmod(0o777 & ~_umask() & ~_own_mask())
     try:
         yield aside
         _sync(aside)
