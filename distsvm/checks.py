@@ -57,6 +57,14 @@ def within(name: str, value: Any, low: int, high: int, size: int | None = None) 
     return value
 
 
+def starts(name: str, value: Any, n_values: int, n_rows: int | None = None) -> np.ndarray:
+    """The value, refused unless it says where rows of n_values values begin, and the last ends."""
+    size = None if n_rows is None else n_rows + 1
+    if not within(name, value, 0, n_values + 1, size).size or (value[1:] < value[:-1]).any():
+        raise ValueError(f"{name} does not cut {n_values} values into rows")
+    return value
+
+
 def increasing(name: str, value: np.ndarray) -> None:
     """Refuse values that do not increase."""
     if (value[1:] <= value[:-1]).any():
