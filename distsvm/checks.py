@@ -34,6 +34,15 @@ def vector(name: str, value: Any, kind: str, size: int | None = None) -> np.ndar
     return value
 
 
+def array(name: str, value: Any, kind: str, shape: tuple[int, ...]) -> np.ndarray:
+    """The value, refused unless it is an array of this kind of values and of this shape."""
+    if not isinstance(value, np.ndarray) or kind not in (value.dtype.str[1:], value.dtype.kind):
+        raise ValueError(f"{name} is no array of {kind}")
+    if value.shape != shape:
+        raise ValueError(f"{name} has the shape {value.shape}, expected {shape}")
+    return value
+
+
 def finite(name: str, value: Any, size: int | None = None) -> np.ndarray:
     """The value, refused unless it is a vector of finite float64."""
     if not np.isfinite(vector(name, value, "f8", size)).all():
@@ -48,10 +57,29 @@ def within(name: str, value: Any, low: int, high: int, size: int | None = None) 
     return value
 
 
+def starts(name: str, value: Any, n_values: int, n_rows: int | None = None) -> np.ndarray:
+    """The value, refused unless it says where rows of n_values values begin, and the last ends."""
+    size = None if n_rows is None else n_rows + 1
+    if not within(name, value, 0, n_values + 1, size).size or (value[1:] < value[:-1]).any():
+        raise ValueError(f"{name} does not cut {n_values} values into rows")
+    return value
+
+
 def increasing(name: str, value: np.ndarray) -> None:
     """Refuse values that do not increase."""
     if (value[1:] <= value[:-1]).any():
         raise ValueError(f"{name} does not increase")
+
+
+def slots(row: np.ndarray, value: Any, most: int) -> np.ndarray:
+    """The slots of saved planes, refused unless those of each row are 0, 1, … without a hole."""
+    slot = within("slot", value, 0, most, row.size)
+    new = np.concatenate([[True], row[1:] != row[:-1]]) if row.size else np.zeros(0, dtype=bool)
+    first = np.flatnonzero(new)
+    place = np.arange(row.size) - np.repeat(first, np.diff([*first, row.size]))
+    if (row[1:] < row[:-1]).any() or (slot != place).any():
+        raise ValueError("the slots of its planes leave holes")
+    return slot
 
 
 def planes(arrays: dict[str, np.ndarray], n_rows: int) -> tuple[np.ndarray, np.ndarray]:

@@ -34,6 +34,7 @@ AnyPlace = TypeVar("AnyPlace", bound=Place)
 Where: TypeAlias = "str | os.PathLike[str] | StorePath"
 
 MANIFEST = "manifest.json"
+UMASK = "DISTSVM_UMASK"
 MAX_JSON_BYTES = 1 << 26  # as objects it takes up to some 20 times as much
 
 
@@ -68,11 +69,14 @@ def file_beside(path: Path) -> tuple[Path, BinaryIO]:
     """A new file in the folder of `path`, to be filled and then renamed to it.
 
     Its name is random and it is opened exclusively: neither a link that waits there nor a file of
-    the user's is written to.
+    the user's is written to. It is the user's alone, as a new folder is, unless DISTSVM_UMASK
+    allows more.
     """
     name = path.name.lstrip(".")[:40]  # a name that was allowed must not become too long
     aside = path.with_name(f".{name}-{secrets.token_hex(8)}.part")
-    handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+    handle = os.open(
+        aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666 & ~_own_mask()
+    )
     return aside, open(handle, "wb")
 
 
@@ -103,6 +107,32 @@ def refusals(path: Path) -> Iterator[None]:
         raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
+def read_whole(file: BinaryIO, limit: int) -> bytes | None:
+    """All bytes of a file; None where there are more than the limit."""
+    n_bytes = file.seek(0, 2)  # asked for more, Python would make room for more
+    file.seek(0)
+    return None if n_bytes > limit else file.read(n_bytes)
+
+
+def new_folder(path: Path) -> None:
+    """Make a folder, and those above it, where they do not exist."""
+    for folder in (*reversed(path.parents), path):
+        if not folder.is_dir():
+            folder.mkdir(0o777 & ~_own_mask(), exist_ok=True)
+
+
+def _own_mask() -> int:
+    """The rights that files and folders of runs and models do not get, beside the umask's."""
+    text = os.environ.get(UMASK) or "077"
+    try:
+        mask = int(text, 8)
+    except ValueError:
+        mask = -1
+    if not 0 <= mask <= 0o077:
+        raise ConfigError(f"{UMASK}={text!r}: expected an octal number from 000 to 077")
+    return mask
+
+
 @contextmanager
 def written_aside(folder: AnyPlace) -> Iterator[AnyPlace]:
     """A folder to fill, its manifest last; it takes the place of `folder` when all went well."""
@@ -124,10 +154,10 @@ def _written_last(folder: StorePath) -> Iterator[StorePath]:
 @contextmanager
 def _renamed(folder: Path) -> Iterator[Path]:
     with refusals(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        new_folder(folder.parent)
         # A name of its own, so that nobody's folder is taken for a left-over.
         aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", suffix=".part", dir=folder.parent))
-        aside.chmod(0o777 & ~_umask())
+        aside.chmod(0o777 & ~_umask() & ~_own_mask())
     try:
         yield aside
         with refusals(folder):
@@ -198,8 +228,8 @@ def read_json(path: Place, error: type[Exception]) -> Any:
     """The JSON of a file; `error` says clearly what is wrong with it."""
     with _read_as(path, error):
         with opened_file(path, MAX_JSON_BYTES) as file:
-            text = file.read(MAX_JSON_BYTES + 1)
-        if len(text) > MAX_JSON_BYTES:
+            text = read_whole(file, MAX_JSON_BYTES)
+        if text is None:
             raise error(f"{path} is larger than {MAX_JSON_BYTES >> 20} MB")
         return json.loads(text.decode("utf-8"))
 

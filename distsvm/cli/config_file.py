@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import re
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -21,6 +22,9 @@ else:
     import tomli as tomllib
 
 LARGEST = 1 << 20
+MOST_PARTS = 64
+# The memory and time that TOML's reader takes grow with the square of the parts.
+_LONG_KEY = re.compile(rf"(?:[\w\"'-]+\s*\.\s*){{{MOST_PARTS}}}")
 JOB = "job"
 """The table of what `distsvm submit` has options for, beside those of train."""
 TRUTH = Reader(str, "true or false", readers.of_type(bool))
@@ -98,7 +102,10 @@ def config_text(verb: str, parser: argparse.ArgumentParser, args: argparse.Names
 
 def _read(path: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(read_text(path, LARGEST))
+        text = read_text(path, LARGEST)
+        if _LONG_KEY.search(text):
+            raise ConfigError(f"{path}: a key has more than {MOST_PARTS} parts between dots")
+        return tomllib.loads(text)
     except FileNotFoundError:
         raise ConfigError(f"{path}: there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -9,10 +9,13 @@ LARGEST = 1 << 26
 
 def read_text(path: str, largest: int = LARGEST) -> str:
     """The text of a file; an OSError for a pipe, a device, or more bytes than the largest."""
-    from distsvm.storage import opened_file  # here, as it loads NumPy, which help does not need
+    from distsvm.storage import (  # here, as it loads NumPy, which help does not need
+        opened_file,
+        read_whole,
+    )
 
     with opened_file(Path(path)) as file:
-        content = file.read(largest + 1)
-    if len(content) > largest:
+        content = read_whole(file, largest)
+    if content is None:
         raise OSError(f"it is larger than {largest} bytes")
     return content.decode("utf-8")

@@ -80,7 +80,10 @@ class Bounds:
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Bounds:
         """The bounds that `arrays` gave, which may be among others."""
         primal, dual, exact = checks.vector("bounds", arrays["bounds"], "f8", 3).tolist()
-        return cls(primal, dual, arrays["best_w"] if arrays["best_w"].size else None, bool(exact))
+        w = arrays["best_w"] if arrays["best_w"].size else None
+        if (w is None) != (primal == math.inf):
+            raise ValueError(f"best_w has {arrays['best_w'].size} values, the primal is {primal}")
+        return cls(primal, dual, w, bool(exact))
 
     def rescaled(self, factor: float) -> Bounds:
         """The bounds at C times `factor`, for R(w) does not depend on C, and P(w) grows with it."""

@@ -143,9 +143,8 @@ class WorkingSet:
         """The set that `arrays` made these of."""
         working = cls(limit)
         starts, place = arrays["cut_starts"], 0
-        m = arrays["cut_dense"].size
-        if arrays["gram"].shape != (m, m) or arrays["gram"].dtype != np.float64:
-            raise ValueError(f"a Gram matrix of shape {arrays['gram'].shape} of {m} cuts")
+        m = checks.vector("cut_dense", arrays["cut_dense"], "b").size
+        checks.array("gram", arrays["gram"], "f8", (m, m))
         checks.within("cut_block", arrays["cut_block"], 0, limit.size, m)
         for name in ("cut_value", "cut_b", "alpha"):
             checks.finite(name, arrays[name], None if name == "cut_value" else m)

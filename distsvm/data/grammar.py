@@ -18,7 +18,7 @@ weights, and every tree of the training data is one of them.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -32,7 +32,11 @@ from distsvm.errors import DataError
 from distsvm.kernels.cky_tables import Tables
 
 MAX_CHAINS = 100_000
-MAX_SYMBOLS = 1 << 13  # tables have a place for every two of them
+MAX_CHAIN_SYMBOLS = 5 * MAX_CHAINS  # in all chains that no tree has shown
+MAX_SYMBOLS = 1 << 13  # tables have a bit for every two of them
+# A row of a table over all symbols is made where it has one entry in so many; others are searched.
+# So tables take memory in proportion to the steps.
+SPARSEST = 16
 
 
 def rules_of(tree: Tree) -> Counter[str]:
@@ -125,6 +129,7 @@ class Grammar:
     tables : Tables
     step_rule : int32 array of shape (n_steps,), −1 for steps to a prefix
     chain_rules : Ragged of int32, the rules of each chain
+    prefix_number : dict of (symbol, next child) to the prefix of both, the symbol a prefix or child
     """
 
     rules: tuple[str, ...]
@@ -135,7 +140,7 @@ class Grammar:
     step_rule: np.ndarray
     chain_rules: Ragged
     step_number: dict[tuple[int, int, int], int]
-    prefix_number: dict[tuple[int, ...], int]
+    prefix_number: dict[tuple[int, int], int]
     chain_number: dict[tuple[int, ...], int]
     tag_number: dict[str, int]
     phrase_number: dict[str, int]
@@ -173,7 +178,7 @@ class Grammar:
             tags=tuple(tags),
             phrases=tuple(phrases),
             chains=tuple(all_chains),
-            tables=_tables(len(tags), len(phrases), numbers[TOP, False], steps, prefixes,
+            tables=_tables(len(tags), len(phrases), numbers[TOP, False], steps, len(prefixes),
                            all_chains, coded),
             step_rule=frozen(np.array([rule for *_, rule in steps], np.int32)),
             chain_rules=Ragged(frozen(chain_rules.values), frozen(chain_rules.starts)),
@@ -247,14 +252,16 @@ def _chains(
         below[parent].append(child)
     single: list[tuple[int, ...]] = [(s,) for s in range(n_symbols)]
     found: set[tuple[int, ...]] = {pair for pair in unary if pair[0] != pair[1]} | set(given)
-    longest = single
-    for _ in range(max_chain):
+    longest, room = single, MAX_CHAIN_SYMBOLS
+    for length in range(2, max_chain + 2):
+        most = min(MAX_CHAINS - len(found), room // length)
         longer = (
             (*chain, child) for chain in longest for child in below[chain[-1]] if child not in chain
         )
-        longest = list(islice(longer, MAX_CHAINS + 1))
-        if not longest or len(found) + len(longest) > MAX_CHAINS:
+        longest = list(islice(longer, most + 1))
+        if not longest or len(longest) > most:
             break
+        room -= length * len(longest)
         found.update(longest)
     return single + sorted(found)
 
@@ -265,20 +272,18 @@ Step = tuple[int, int, int, int]
 
 def _steps(
     rules: list[tuple[int, tuple[int, ...]]], n_symbols: int
-) -> tuple[dict[tuple[int, ...], int], list[Step]]:
-    """The numbers of all prefixes, and the steps in increasing order."""
-    proper = sorted({rhs[:i] for _, rhs in rules for i in range(2, len(rhs))})
-    prefixes = {prefix: n_symbols + i for i, prefix in enumerate(proper)}
-
-    def left(prefix: tuple[int, ...]) -> int:
-        return prefix[0] if len(prefix) == 1 else prefixes[prefix]
-
-    steps = [(left(p[:-1]), p[-1], number, -1) for p, number in prefixes.items()]
-    steps += [
-        (left(rhs[:-1]), rhs[-1], lhs, rule)
-        for rule, (lhs, rhs) in enumerate(rules)
-        if len(rhs) > 1
-    ]
+) -> tuple[dict[tuple[int, int], int], list[Step]]:
+    """The prefixes as a trie, numbered in the order of their symbols, and the steps in order."""
+    prefixes: dict[tuple[int, int], int] = {}
+    steps: list[Step] = []
+    for rule in sorted(range(len(rules)), key=lambda rule: rules[rule][1]):
+        lhs, rhs = rules[rule]
+        if len(rhs) > 1:
+            left = rhs[0]
+            for child in rhs[1:-1]:
+                left = prefixes.setdefault((left, child), n_symbols + len(prefixes))
+            steps.append((left, rhs[-1], lhs, rule))
+    steps += [(left, right, number, -1) for (left, right), number in prefixes.items()]
     return prefixes, sorted(steps)
 
 
@@ -287,7 +292,7 @@ def _tables(
     n_phrases: int,
     start: int,
     steps: list[Step],
-    prefixes: dict[tuple[int, ...], int],
+    n_prefixes: int,
     chains: list[tuple[int, ...]],
     rules: list[tuple[int, tuple[int, ...]]],
 ) -> Tables:
@@ -296,12 +301,14 @@ def _tables(
     pairs = sorted({(chain[-1], chain[0]) for chain in chains})
     pair_number = {pair: i for i, pair in enumerate(pairs)}
     bottoms = [bottom for bottom, _ in pairs]
-    short = left < n
     label, following = _labels(n_tags, chains)
     symbols = Ragged.of([list(chain) for chain in chains], np.int32)
     bottom = np.array([chain[-1] for chain in chains], np.int32)
     by_bottom = np.argsort(bottom, kind="stable")
-    joined = left[short].astype(np.int64) * n + right[short]
+    row_starts = np.searchsorted(left, np.arange(n + n_prefixes + 1))
+    pair_base, pair_starts = _pairs(n, row_starts, right)
+    first = _first(n_tags, n, rules)
+    follow_row, follow = _follow(n_tags, n, row_starts, right, first)
     return Tables(
         n_tags=n_tags,
         n_phrases=n_phrases,
@@ -309,8 +316,9 @@ def _tables(
         step_left=frozen(left),
         step_right=frozen(right),
         step_result=frozen(result),
-        row_starts=frozen(np.searchsorted(left, np.arange(n + len(prefixes) + 1))),
-        pair_starts=frozen(np.searchsorted(joined, np.arange(n * n + 1))),
+        row_starts=frozen(row_starts),
+        pair_base=frozen(pair_base),
+        pair_starts=frozen(pair_starts),
         reach_starts=frozen(np.searchsorted(bottoms, np.arange(n + 1))),
         reach_top=frozen(np.array([top for _, top in pairs], np.int32)),
         chain_top=frozen(np.array([chain[0] for chain in chains], np.int32)),
@@ -322,7 +330,9 @@ def _tables(
         bottom_chains=frozen(by_bottom.astype(np.int32)),
         chain_label=frozen(label),
         chain_next=frozen(following),
-        follow=frozen(_follow(n_tags, n, left, right, len(prefixes), rules)),
+        first=frozen(first),
+        follow_row=frozen(follow_row),
+        follow=frozen(follow),
         word_starts=frozen(np.arange(n_tags + 1)),
         word_tags=frozen(np.arange(n_tags, dtype=np.int32)),
     )
@@ -342,23 +352,46 @@ def _labels(n_tags: int, chains: list[tuple[int, ...]]) -> tuple[np.ndarray, np.
     return label, following
 
 
+def _pairs(n: int, row_starts: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """pair_base and pair_starts, see Tables."""
+    wide = np.flatnonzero(SPARSEST * np.diff(row_starts[: n + 1]) >= n)
+    base = np.full(n, -1, np.int64)
+    base[wide] = np.arange(wide.size) * (n + 1)
+    starts = np.empty((wide.size, n + 1), np.int64)
+    for place, symbol in enumerate(wide.tolist()):
+        begin, end = row_starts[symbol], row_starts[symbol + 1]
+        starts[place] = begin + np.searchsorted(right[begin:end], np.arange(n + 1))
+    return base, starts.ravel()
+
+
+def _first(n_tags: int, n: int, rules: list[tuple[int, tuple[int, ...]]]) -> np.ndarray:
+    """first, see Tables."""
+    above = defaultdict(set)
+    for lhs, rhs in rules:
+        above[rhs[0]].add(lhs)
+    first = np.zeros((n, -(-n_tags // 8)), dtype=np.uint8)
+    tags = np.arange(n_tags)
+    first[tags, tags >> 3] = 1 << (tags & 7)
+    changed = deque(range(n_tags))
+    while changed:
+        child = changed.popleft()
+        for parent in sorted(above[child]):
+            new = first[parent] | first[child]
+            if (new != first[parent]).any():
+                first[parent] = new
+                changed.append(parent)
+    return first
+
+
 def _follow(
-    n_tags: int,
-    n: int,
-    left: np.ndarray,
-    right: np.ndarray,
-    n_prefixes: int,
-    rules: list[tuple[int, tuple[int, ...]]],
-) -> np.ndarray:
-    """Whether the tag may be the first word after the prefix, shape (n_prefixes, n_tags)."""
-    first = np.eye(n, n_tags, dtype=bool)
-    while True:
-        before = int(first.sum())
-        for lhs, rhs in rules:
-            first[lhs] |= first[rhs[0]]
-        if int(first.sum()) == before:
-            break
-    follow = np.zeros((n_prefixes, n_tags), dtype=bool)
-    for step in np.flatnonzero(left >= n).tolist():
-        follow[left[step] - n] |= first[right[step]]
-    return follow
+    n_tags: int, n: int, row_starts: np.ndarray, right: np.ndarray, first: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """follow_row and follow, see Tables."""
+    wide = np.flatnonzero(8 * SPARSEST * np.diff(row_starts[n:]) >= n_tags)
+    row = np.full(row_starts.size - 1 - n, -1, np.int32)
+    row[wide] = np.arange(wide.size)
+    follow = np.empty((wide.size, first.shape[1]), dtype=np.uint8)
+    for place, prefix in enumerate((n + wide).tolist()):
+        nexts = right[row_starts[prefix] : row_starts[prefix + 1]]
+        np.bitwise_or.reduce(first[nexts], axis=0, out=follow[place])
+    return row, follow

@@ -117,4 +117,5 @@ def load(spec: ShardSpec, store: PackedStore | None, mapped: bool = True) -> Sha
         if found is None:
             return shard
         packed = store.put(key, *found)
-    return shard_of(packed.arrays(mapped), packed.notes)
+    with packed.believed():
+        return shard_of(packed.arrays(mapped), packed.notes)

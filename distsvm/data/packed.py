@@ -20,7 +20,8 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ import numpy as np
 from distsvm.data.files import file_version, opened
 from distsvm.data.readers.lines import BLOCK_BYTES, Part
 from distsvm.data.readers.pieces import TextSpec
-from distsvm.errors import ConfigError, DataError
+from distsvm.errors import DAMAGE, ConfigError, DataError
 from distsvm.storage import digest_of, read_manifest, write_json, written_aside
 
 log = logging.getLogger(__name__)
@@ -62,6 +63,16 @@ class Packed:
             raise DataError(
                 f"{self.folder}: packed data was damaged or removed during the run ({error})"
             ) from error
+
+    @contextmanager
+    def believed(self) -> Iterator[None]:
+        """What fails inside because of what the arrays hold is the entry's fault."""
+        try:
+            yield
+        except DataError:
+            raise
+        except DAMAGE as error:
+            raise DataError(f"{self.folder}: packed data is damaged: {error}") from error
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.data.features import DenseRows, SparseRows
 from distsvm.data.ragged import Ragged, offsets
 from distsvm.data.sequences import SequenceRows, TagRows
@@ -46,13 +47,19 @@ def shard_of(arrays: Arrays, notes: dict[str, Any]) -> Shard:
         x = DenseRows(arrays["dense"])
     else:
         entries = arrays["values"], arrays["columns"], arrays["starts"]
+        checks.whole("n_columns", notes["n_columns"])
+        checks.within("columns", entries[1], 0, notes["n_columns"], entries[0].size)
+        checks.starts("starts", entries[2], entries[1].size)
         x = SparseRows(*entries, notes["n_columns"], notes["zero_based"])
     if "sequences" in arrays:
+        checks.starts("sequences", arrays["sequences"], x.n_rows)
         x = SequenceRows(x, arrays["sequences"], _names("names", arrays))
     y: Any = arrays.get("y")
     if "tags" in arrays:
         names = _names("tag", arrays)
         assert names is not None
+        checks.within("tags", arrays["tags"], 0, names.size)
+        checks.starts("tag_starts", arrays["tag_starts"], arrays["tags"].size)
         y = TagRows(Ragged(arrays["tags"], arrays["tag_starts"]), names)
     return Shard(x, y, arrays.get("weight"), source=notes["source"])
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import secrets
+import shutil
 import socket
 import sys
+import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +21,7 @@ from distsvm.executors.base import usable_cores
 logger = logging.getLogger(__name__)
 
 AUTH_MODE = "RAY_AUTH_MODE"
+LONGEST_HOME = 20
 
 
 class RaySession:
@@ -40,6 +43,7 @@ class RaySession:
         self._address = address or os.environ.get("RAY_ADDRESS")
         self.ray = import_ray(own=self._address is None)
         self._owner = self._warned = False
+        self._private: str | None = None
 
     def connect(self) -> None:
         ray = self.ray
@@ -56,13 +60,31 @@ class RaySession:
             _write_token()
             n_cpus = max(usable_cores(), int(-(-self.n_expected * self.needs.get("CPU", 0) // 1)))
             logger.info("starting Ray on this machine with %d CPUs", n_cpus)
-            ray.init(address="local", num_cpus=n_cpus, include_dashboard=False, **quiet)
+            ray.init(
+                address="local", num_cpus=n_cpus, include_dashboard=False, **self._folder(), **quiet
+            )  # fmt: skip
         self._owner = True
+
+    def _folder(self) -> dict[str, str]:
+        """Where a Ray that is started here has sockets and logs, unless RAY_TMPDIR says it.
+
+        Ray opens its own folder to everybody (mode 0777), so it is put into one that is ours alone.
+        """
+        if os.environ.get("RAY_TMPDIR"):
+            return {}
+        home = tempfile.gettempdir()
+        if len(home) > LONGEST_HOME:
+            home = "/tmp"  # paths of sockets have at most 107 bytes
+        self._private = tempfile.mkdtemp(prefix="distsvm-ray-", dir=home)
+        return {"_temp_dir": os.path.join(self._private, "ray")}
 
     def close(self) -> None:
         if self._owner:
             self.ray.shutdown()
             self._owner = False
+        if self._private is not None:
+            shutil.rmtree(self._private, ignore_errors=True)  # processes of Ray may still end
+            self._private = None
 
     def note_token_auth(self, on: bool) -> None:
         """Warn, once, if the cluster lets anybody in."""

@@ -180,8 +180,22 @@ def fill(tables, weights, words, labels, costs, stratified, chart, items, max_it
 @kernel
 def may_follow(tables, prefix, word):
     """Whether some tag of the word may come right after the prefix."""
+    row = tables.follow_row[prefix]
+    if row >= 0:
+        return _has_tag_of(tables, tables.follow[row], word)
+    symbol = tables.n_tags + tables.n_phrases + prefix
+    for e in range(tables.row_starts[symbol], tables.row_starts[symbol + 1]):
+        if _has_tag_of(tables, tables.first[tables.step_right[e]], word):
+            return True
+    return False
+
+
+@kernel
+def _has_tag_of(tables, bits, word):
+    """Whether the bit of some tag of the word is set."""
     for e in range(tables.word_starts[word], tables.word_starts[word + 1]):
-        if tables.follow[prefix, tables.word_tags[e]]:
+        tag = tables.word_tags[e]
+        if bits[tag >> 3] >> (tag & 7) & 1:
             return True
     return False
 
@@ -195,7 +209,6 @@ def _join(tables, weights, chart, items, best, touched, i, j, matched):
     """
     steps = (tables.step_right, tables.step_result, weights.step)
     row_starts, pair_starts = tables.row_starts, tables.pair_starts
-    n_symbols = tables.n_tags + tables.n_phrases
     n_touched = 0
     for k in range(i + 1, j):
         left_cell, right_cell = cell_of(i, k), cell_of(k, j)
@@ -213,11 +226,12 @@ def _join(tables, weights, chart, items, best, touched, i, j, matched):
                 symbol = chart.active[left_slot, a]
                 score = chart.top[left_slot, symbol]
                 start, stop = row_starts[symbol], row_starts[symbol + 1]
-                if stop - start <= WIDE_ROW * n_active:
+                base = tables.pair_base[symbol]
+                if base < 0 or stop - start <= WIDE_ROW * n_active:
                     n_touched = _try(steps, start, stop, score, scores, best, touched, n_touched)
                     continue
                 for b in range(n_active):
-                    pair = symbol * n_symbols + active[b]
+                    pair = base + active[b]
                     start, stop = pair_starts[pair], pair_starts[pair + 1]
                     n_touched = _try(steps, start, stop, score, scores, best, touched, n_touched)
             for t in range(chart.item_start[left_slot], chart.item_stop[left_slot]):

@@ -16,8 +16,10 @@ class Tables(NamedTuple):
 
     step_left, step_right, step_result : int32 (n_steps,)
     row_starts : int64 (n_symbols + 1,), where the steps of each left symbol begin
-    pair_starts : int64 ((T + P)² + 1,), where those of each (left, right) begin, left a tag or
-        phrase
+    pair_base : int64 (T + P,), the place in pair_starts of each left tag or phrase with many steps,
+        −1 for others
+    pair_starts : int64, where the steps of each (left, right) begin, T + P + 1 places for each left
+        symbol that has a pair_base
     reach_starts : int64 (T + P + 1,), where the (bottom, top) pairs of each bottom begin
     reach_top : int32 (n_pairs,)
     chain_top, chain_bottom, chain_pair : int32 (n_chains,)
@@ -28,7 +30,10 @@ class Tables(NamedTuple):
     chain_label : int32 (n_chains,), the chain itself or, above a tag, the lowest chain with the
         same phrases above some tag: a bracket's label does not say the tag
     chain_next : int32 (n_chains,), the next chain of the same label, −1 if there is none
-    follow : bool (n_prefixes, T), whether the tag may come right after the prefix
+    first : uint8 (T + P, T / 8), a bit for each tag that may be the first in the symbol
+    follow_row : int32 (n_prefixes,), the row of follow of each prefix with many steps, −1 for
+        others
+    follow : uint8 (n_rows, T / 8), a bit for each tag that may come right after the prefix
     word_starts : int64 (n_entries + 1,), where the tags of each entry of the lexicon begin; where
         tags are given, each is an entry with itself as tag
     word_tags : int32 (n_pairs of entry and tag,), in increasing order for each entry
@@ -41,6 +46,7 @@ class Tables(NamedTuple):
     step_right: np.ndarray
     step_result: np.ndarray
     row_starts: np.ndarray
+    pair_base: np.ndarray
     pair_starts: np.ndarray
     reach_starts: np.ndarray
     reach_top: np.ndarray
@@ -53,6 +59,8 @@ class Tables(NamedTuple):
     bottom_chains: np.ndarray
     chain_label: np.ndarray
     chain_next: np.ndarray
+    first: np.ndarray
+    follow_row: np.ndarray
     follow: np.ndarray
     word_starts: np.ndarray
     word_tags: np.ndarray

@@ -227,9 +227,15 @@ class ClassOracle(Oracle):
         given = {name: frozen(array) for name, array in arrays.items()}
         if "columns" in given:
             places = given["columns"], given["starts"]
+            checks.within("columns", places[0], 0, self.task.n_features, given["values"].size)
+            checks.starts("starts", places[1], places[0].size)
             new.rows = SparseRows(given["values"], *places, self.task.n_features)
         else:
+            n_rows = len(given["values"])
+            checks.array("values", given["values"], "f", (n_rows, self.task.n_features))
             new.rows = DenseRows(given["values"])
+        if "truth" in given:
+            checks.within("truth", given["truth"], -1, self.task.labels.size, new.rows.n_rows)
         new.n, new.numbers = new.rows.n_rows, numbers
         new.truth, new.weight = given.get("truth"), given.get("weight")
         new._measure()

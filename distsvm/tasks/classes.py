@@ -106,6 +106,8 @@ class ClassTask(Task):
         return task
 
     def _check_classes(self, classes: np.ndarray) -> None:
+        if classes.dtype.kind not in "biufUSO":
+            raise DataError(f"the classes are of type {classes.dtype}, expected numbers or texts")
         if classes.size < 2:
             raise DataError(
                 f"the data has one class, {classes.tolist()[0]!r}; at least two classes are needed"

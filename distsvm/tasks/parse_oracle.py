@@ -266,10 +266,17 @@ class ParseOracle(Oracle):
 
     def over(self, arrays: dict[str, np.ndarray], numbers: range) -> ParseOracle:
         new = copy.copy(self)
-        new.words = Ragged(arrays["words"], arrays["words_starts"]).frozen()
+        words = checks.within("words", arrays["words"], -1, self.tables.word_starts.size - 1)
+        starts = checks.starts("words_starts", arrays["words_starts"], words.size)
+        new.words = Ragged(words, starts).frozen()
         new.truth = None
         if "truth" in arrays:
-            new.truth = Ragged(arrays["truth"], arrays["truth_starts"]).frozen()
+            truth = checks.vector("truth", arrays["truth"], "i4")
+            checks.starts("truth_starts", arrays["truth_starts"], truth.size, starts.size - 1)
+            new.truth = Ragged(truth, arrays["truth_starts"]).frozen()
+            if not np.array_equal(new.truth.lengths, row_length(new.words.lengths)):
+                raise ValueError("trees of other lengths than the sentences")
+            check_rows(new.truth, len(self.grammar.chains), self.grammar.step_rule.size)
         new.n, new.numbers, new.weight = len(new.words), numbers, arrays.get("weight")
         new.sentences, new._unfit = [], {}  # asked for where the words themselves are at hand
         return new

@@ -100,13 +100,15 @@ def encode(grammar: Grammar, tree: Tree) -> list[int]:
             continue
         bottom = numbers[-1]
         children = [grammar.symbol((child.label, child.is_word)) for child in node.children]
+        prefixes = children[:1]
+        for child in children[1:-1]:
+            prefixes.append(grammar.prefix_number.get((prefixes[-1], child)))  # type: ignore[arg-type]
         # The steps come from the last to the first, as parents come before children.
-        for i in range(len(children) - 1, 0, -1):
-            last = i == len(children) - 1
-            result = bottom if last else _prefix(grammar, children[: i + 1])
-            key = (_prefix(grammar, children[:i]), children[i], result)
+        results = [*prefixes[1:], bottom]
+        for i in range(len(prefixes) - 1, -1, -1):
+            key = (prefixes[i], children[i + 1], results[i])
             step = grammar.step_number.get(key, UNSEEN)  # type: ignore[arg-type]
-            row += [chain if last else PREFIX, step]
+            row += [chain if i == len(prefixes) - 1 else PREFIX, step]
     return row
 
 
@@ -114,12 +116,6 @@ def unknown_labels(grammar: Grammar, tree: Tree) -> list[str]:
     """The labels of phrases and tags that the grammar does not have, as often as the tree does."""
     symbols = [symbol for chain, _ in constituents(tree) for symbol in chain]
     return [symbol[0] for symbol in symbols if grammar.symbol(symbol) is None]
-
-
-def _prefix(grammar: Grammar, symbols: list[int | None]) -> int | None:
-    if len(symbols) == 1:
-        return symbols[0]
-    return grammar.prefix_number.get(tuple(symbols))  # type: ignore[arg-type]
 
 
 def decode(grammar: Grammar, row: Sequence[int], sentence: Sentence) -> Tree:

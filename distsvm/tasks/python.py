@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.data.features import frozen
 from distsvm.data.shard import Shard
 from distsvm.errors import DistSVMError, TaskError, renamed
@@ -184,13 +185,14 @@ class PythonOracle(Oracle):
         }
 
     def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
-        outputs = np.empty(arrays["row"].size, dtype=object)
-        encoded = json.loads(arrays["output"].tobytes())
-        for i, (row, data) in enumerate(zip(arrays["row"].tolist(), encoded, strict=True)):
-            outputs[i] = self._guard(
-                row, self._plane, row, self.task.decode_output(data), float(arrays["loss"][i])
-            )
-        return Planes(arrays["row"], outputs, arrays["loss"])
+        row, loss = checks.planes(arrays, self.n)
+        outputs = np.empty(row.size, dtype=object)
+        encoded = json.loads(checks.vector("output", arrays["output"], "u1").tobytes())
+        told = zip(row.tolist(), encoded, loss.tolist(), strict=True)
+        for i, (number, data, its_loss) in enumerate(told):
+            decoded = self.task.decode_output(data)
+            outputs[i] = self._guard(number, self._plane, number, decoded, its_loss)
+        return Planes(row, outputs, loss)
 
     def contents(self, start: int, stop: int) -> Iterable[np.ndarray | None]:
         for row in range(start, stop):

@@ -7,6 +7,7 @@ first two tags, and one for every three tags in a row.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -237,7 +238,7 @@ class SequenceTask(Task):
 
     @property
     def dim(self) -> int:  # type: ignore[override]
-        return sum(int(np.prod(shape)) for shape in self._shapes)
+        return sum(math.prod(shape) for shape in self._shapes)
 
     @property
     def largest_loss(self) -> float:  # type: ignore[override]
@@ -255,7 +256,7 @@ class SequenceTask(Task):
         """The parts of w, without copying it."""
         views, start = [], 0
         for shape in self._shapes:
-            size = int(np.prod(shape))
+            size = math.prod(shape)
             views.append(w[start : start + size].reshape(shape))
             start += size
         return Parts(*views)
@@ -268,7 +269,7 @@ class SequenceTask(Task):
         values, columns, entries = rows.tokens.arrays()
         own = self.places(rows)[columns]
         counts: dict[int, float] = {}
-        firsts = np.cumsum([0, *(int(np.prod(shape)) for shape in self._shapes)]).tolist()
+        firsts = np.cumsum([0, *(math.prod(shape) for shape in self._shapes)]).tolist()
 
         def count(part: str, *index: int, value: float = 1.0) -> None:
             number = Parts._fields.index(part)

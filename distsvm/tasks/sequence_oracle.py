@@ -350,6 +350,12 @@ class SequenceOracle(Oracle):
         given = {name: frozen(array) for name, array in arrays.items()}
         new = copy.copy(self)
         entries = given["values"], given["columns"], given["entries"]
+        checks.within("columns", entries[1], 0, self.task.n_features, entries[0].size)
+        checks.starts("entries", entries[2], entries[1].size)
+        checks.starts("starts", given["starts"], entries[2].size - 1)
+        if "truth" in given:
+            n_tags, n_tokens = self.task.tags().size, int(given["starts"][-1])
+            checks.within("truth", given["truth"], -1, n_tags, n_tokens)
         new.tokens, new.starts = SparseRows(*entries, self.task.n_features), given["starts"]
         new.lengths, new.n, new.numbers = np.diff(new.starts), new.starts.size - 1, numbers
         new.truth = Ragged(given["truth"], new.starts) if "truth" in given else None

@@ -28,8 +28,9 @@ from distsvm.stores import StorePath
 from distsvm.version import __version__
 
 FORMAT = 1
-# Arrays as long as w, or empty.
-VECTORS = {"w", "best_w", "start", "average", "frozen_a", "frozen_apart", "validation_w"}
+# Arrays as long as w; the optional ones may be empty.
+VECTORS = {"w", "frozen_a", "frozen_apart"}
+OPTIONAL = {"best_w", "start", "average", "validation_w"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +50,15 @@ class Checkpoint:
     def believed(self, dim: int) -> Iterator[dict[str, np.ndarray]]:
         """The arrays, to restore a state of vectors of this length; what fails is the file's."""
         try:
-            for name in VECTORS & self.arrays.keys():
-                if self.arrays[name].size:
-                    checks.vector(name, self.arrays[name], "f8", dim)
+            for name in (VECTORS | OPTIONAL) & self.arrays.keys():
+                is_empty = name in OPTIONAL and self.arrays[name].shape == (0,)
+                checks.finite(name, self.arrays[name], 0 if is_empty else dim)
             yield dict(self.arrays)
         except CheckpointError:
             raise
         except DAMAGE as error:
-            raise CheckpointError(f"{self.folder} is damaged: {error!r}") from error
+            shown = error if isinstance(error, ValueError) else repr(error)
+            raise CheckpointError(f"{self.folder} is damaged: {shown}") from error
 
     def plane_files(self) -> list[tuple[str, str | None]]:
         """Path and digest of each shard's planes; None for planes that were not written."""
@@ -129,6 +131,8 @@ def read_checkpoint(folder: Place) -> Checkpoint:
         for name, kind in kinds.items():
             if not isinstance(manifest[name], kind):
                 raise ValueError(f"{name} is {manifest[name]!r:.40}")
+        if not all(isinstance(digest, str | None) for digest in manifest["planes"]):
+            raise ValueError("planes are no digests")
         for value in (*manifest["seconds"].values(), manifest["notes"]["load_s"]):
             checks.number("seconds", value)
         return Checkpoint(

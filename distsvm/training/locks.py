@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 
-from distsvm.storage import Place, json_bytes, write_json
+from distsvm.storage import Place, json_bytes, new_folder, write_json
 from distsvm.stores import StorePath
 from distsvm.training.run_state import LOCK, Holder
 
@@ -52,7 +52,7 @@ class DiskLock(Lock):
     def alone(self) -> Iterator[None]:
         # Else a third could slip in while two find the lock of one who is gone, and the slower of
         # the two puts back what the quicker has made.
-        self._folder.mkdir(parents=True, exist_ok=True)
+        new_folder(self._folder)
         handle = os.open(self._folder, os.O_RDONLY)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)

@@ -7,7 +7,7 @@ import logging
 import time
 from typing import Any, NamedTuple
 
-from distsvm.errors import CheckpointError
+from distsvm.errors import CheckpointError, StoreError
 from distsvm.executors.base import Executor
 from distsvm.messages import Facts
 from distsvm.solvers.base import Round, State
@@ -17,7 +17,8 @@ from distsvm.tasks.registry import describe
 from distsvm.training.checkpoint import (
     Checkpoint,
     check_same_problem,
-    latest_checkpoint,
+    checkpoint_folders,
+    read_checkpoint,
     write_checkpoint,
 )
 from distsvm.training.config import TrainConfig
@@ -56,14 +57,14 @@ def problem_of(
 
 
 class Restored(NamedTuple):
-    """A run as a checkpoint left it; `note` says what is missing."""
+    """A run as a checkpoint left it; `notes` say what is missing."""
 
     state: State
     watch: Watch
     history: list[Round]
     elapsed_s: float
     load_s: float
-    note: str | None
+    notes: list[str]
 
 
 class Saving:
@@ -114,20 +115,41 @@ class Saving:
         self.last = state.number
         self.wait()
 
-    def latest(self, manifest: DataManifest) -> Checkpoint | None:
-        """The checkpoint to go on from, None before the first; refused for another problem."""
+    def resume(self, manifest: DataManifest, solver: Any, risk: Any) -> Restored | None:
+        """Go on from the newest checkpoint that can be used; None before the first.
+
+        An older one takes the place of one that is damaged, and the notes say so. If none can be
+        used, the error is that of the newest.
+        """
         path = self.folder.path
         manifest.check_digests(path)
         check_same_problem(path, self.folder.read().get("problem", {}), self.problem)
-        checkpoint = latest_checkpoint(path)
-        if checkpoint is None:
-            log.warning("%s has no checkpoint yet: starting from the beginning", path)
-            return None
-        check_same_problem(checkpoint.folder, checkpoint.problem, self.problem)
-        return checkpoint
+        refused: list[CheckpointError] = []
+        for folder in reversed(checkpoint_folders(path)):
+            try:
+                found = self._restored(read_checkpoint(folder), solver, risk)
+            except StoreError:
+                raise  # it may be reached the next time
+            except CheckpointError as error:
+                refused.append(error)
+                continue
+            notes = [f"{error}; resumed from {folder.name} instead" for error in refused]
+            for note in (*notes, *found.notes):
+                log.warning("%s", note)
+            return found._replace(notes=[*notes, *found.notes])
+        if refused:
+            raise refused[0]
+        log.warning("%s has no checkpoint yet: starting from the beginning", path)
+        return None
 
-    def restore(self, checkpoint: Checkpoint, solver: Any, risk: Any) -> Restored:
+    def _restored(self, checkpoint: Checkpoint, solver: Any, risk: Any) -> Restored:
         """Give state and planes back to the solver and the workers."""
+        check_same_problem(checkpoint.folder, checkpoint.problem, self.problem)
+        if len(checkpoint.planes) != len(self.shards):
+            raise CheckpointError(
+                f"{checkpoint.folder} is damaged: it lists the planes of {len(checkpoint.planes)} "
+                f"shards, the run has {len(self.shards)}"
+            )
         notes = checkpoint.notes
         with checkpoint.believed(risk.dim) as arrays:
             best_w = arrays.pop("validation_w", None)
@@ -135,11 +157,10 @@ class Saving:
             state.clock.seconds.update(checkpoint.seconds)
             elapsed_s, load_s = checkpoint.elapsed_s, notes["load_s"]
             watch = Watch.from_notes(notes["validation"], best_w, state.bounds.w)
-        files, note = checkpoint.plane_files(), None
+        files, missing = checkpoint.plane_files(), []
         found = self.executor.run("load_planes", shards=self.shards, each=files)
         if not all(found):
-            note = f"resumed without the planes of {found.count(False)} shards"
-            log.warning("%s: %s", checkpoint.folder, note)
+            missing = [f"resumed without the planes of {found.count(False)} shards"]
         history = [record for record in self.folder.history() if record.number <= checkpoint.number]
         if len(history) != checkpoint.number:
             raise CheckpointError(
@@ -147,4 +168,4 @@ class Saving:
                 f"{checkpoint.number} rounds before the checkpoint: it is damaged"
             )
         self.last = checkpoint.number
-        return Restored(state, watch, history, elapsed_s, load_s, note)
+        return Restored(state, watch, history, elapsed_s, load_s, missing)

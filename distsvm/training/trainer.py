@@ -239,13 +239,12 @@ class Trainer:
     def _restore(self) -> bool:
         """Go on from the last checkpoint; False if there is none."""
         assert self.saving is not None
-        checkpoint = self.saving.latest(self.manifest)
-        if checkpoint is None:
+        found = self.saving.resume(self.manifest, self.solver, self.risk)
+        if found is None:
             return False
-        found = self.saving.restore(checkpoint, self.solver, self.risk)
         self.state, self.watch, self.history = found.state, found.watch, found.history
         self._earlier_s, self._earlier_load_s = found.elapsed_s, found.load_s
-        self._notes += [] if found.note is None else [found.note]
+        self._notes += found.notes
         return True
 
     def _save(self, saving: Saving, planes: bool = True) -> None:

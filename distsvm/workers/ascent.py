@@ -210,13 +210,13 @@ class BlockAscent:
         state = dict(named)
         if "pieces" in state:
             return False
-        self.number = int(state.pop("number"))
-        n, share, before = self.oracle.n, state.pop("share"), state.pop("before")
+        number = int(checks.array("number", state["number"], "i", ()))
+        share = checks.vector("share", state["share"], "f8", self.oracle.n)
+        # As large in the file as in memory: so no file claims much room.
+        before = checks.array("before", state["before"], "f8", self.stock.room(state))
         self.stock.restore(state)
-        self.share = np.array(checks.vector("share", share, "f8", n))  # sent ones are read-only
-        if before.dtype != np.float64 or before.shape != self.stock.held.alpha.shape:
-            raise ValueError(f"α of shape {before.shape}, expected {self.stock.held.alpha.shape}")
-        self._before = before
+        # What was sent is read-only.
+        self.number, self.share, self._before = number, np.array(share), np.array(before)
         return True
 
 

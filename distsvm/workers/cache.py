@@ -94,11 +94,13 @@ class PlaneCache:
             return True
         state = dict(named)
         planes = self.oracle.unpack(state)
-        slot = checks.within("slot", state["slot"], 0, self.size, len(planes))
+        slot = checks.slots(planes.row, state["slot"], self.size)
+        stamp = checks.vector("stamp", state["stamp"], "i", len(planes))
+        clock = int(checks.array("clock", state["clock"], "i", ()))
         self._stamp[:] = NEVER
         self._key[planes.row, slot] = self.oracle.keys(planes.output)
         self._loss[planes.row, slot] = planes.loss
-        self._stamp[planes.row, slot] = state["stamp"]
+        self._stamp[planes.row, slot] = stamp
         self._output[planes.row * self.size + slot] = planes.output
-        self._clock = int(state["clock"])
+        self._clock = clock
         return True

@@ -85,7 +85,8 @@ def _packed(
     weight = packed.arrays(mapped=True).get("weight")
 
     def opened(numbers: range, packed: Packed = packed) -> Oracle:
-        return frame.over(packed.arrays(mapped=False), numbers)
+        with packed.believed():
+            return frame.over(packed.arrays(mapped=False), numbers)
 
     weight = None if weight is None else np.array(weight)
     return Piece(**notes, unfit=unfit, unseen=unseen, weight=weight, open=opened)

@@ -299,11 +299,11 @@ class ShardWorker:
         return write_each(place(path), self._learned())
 
     def load_planes(self, path: str, digest: str | None) -> bool:
-        """Take up the planes that `save_planes` wrote; False where they are gone, or do not fit.
+        """Take up the planes that `save_planes` wrote; False where they are of other pieces.
 
         The digest is None for planes that were not written.
         """
-        if digest is None or not place(path).exists():
+        if digest is None:
             return False
         try:
             return self._take_up(read_each(place(path), CheckpointError, digest))
@@ -313,8 +313,13 @@ class ShardWorker:
             raise CheckpointError(f"{path} does not fit this shard: {error}") from error
 
     def recall_planes(self, path: str, digest: str | None) -> bool:
-        """As load_planes, in the middle of a run, which goes on without if a store fails."""
+        """As load_planes, in the middle of a run, which goes on where they are out of reach."""
+        if digest is None:
+            return False
         try:
+            if not place(path).exists():
+                log.warning("a shard goes on without its planes: %s does not exist", path)
+                return False
             return self.load_planes(path, digest)
         except StoreError as error:
             log.warning("a shard goes on without its planes: %s", error)

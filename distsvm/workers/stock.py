@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from distsvm import checks
+from distsvm.data.ragged import offsets
 from distsvm.errors import ConfigError
 from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
@@ -189,23 +190,49 @@ class PlaneStock:
             "gram": held.gram[self._filled_pairs()],
         }  # fmt: skip
 
+    def room(self, state: dict[str, np.ndarray]) -> tuple[int, int]:
+        """The shape of the α in a state."""
+        return self.oracle.n, int(checks.array("size", state["size"], "i", ()))
+
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up the state that `state` gave."""
-        planes, size = self.oracle.unpack(state), int(state["size"])
-        # Not more room than the planes that are there can have asked for.
-        if not LEAST_SIZE <= size <= FIRST_SIZE + len(planes) * GROWTH:
-            raise ValueError(f"room for {size} planes of each example, where {len(planes)} are")
-        slot = checks.within("slot", state["slot"], 0, size, len(planes))
+        planes = self.oracle.unpack(state)
+        _, size = self.room(state)
+        refused = int(checks.array("refused", state["refused"], "i", ()))
+        n, m, row = self.oracle.n, len(planes), planes.row
+        # All is checked before room is made, which takes memory only where it is filled. A stock
+        # may have grown somewhat beyond its limit.
+        if size < LEAST_SIZE or self._bytes_for(size) > GROWTH * self.max_bytes:
+            raise ValueError(
+                f"room for {size} planes of each example, which plane_memory_mb does not allow"
+            )
+        if size > FIRST_SIZE + m * GROWTH:
+            raise ValueError(f"room for {size} planes of each example, where {m} are")
+        slot = checks.slots(row, state["slot"], size)
+        alpha = checks.finite("alpha", state["alpha"], m)
+        gap = checks.finite("gap", state["gap"], n)
+        idle = checks.within("idle", state["idle"], 0, 1 << 15, m)
+        count = np.bincount(row, minlength=n)
+        gram = checks.finite("gram", state["gram"], int((count**2).sum()))
         self._make(size)
-        held, row = self.held, planes.row
-        np.maximum.at(held.count, row, slot + 1)
-        held.loss[row, slot], held.alpha[row, slot] = planes.loss, state["alpha"]
-        held.idle[row, slot], held.gap[:] = state["idle"], state["gap"]
+        held = self.held
+        held.count[:], held.gap[:] = count, gap
+        held.loss[row, slot], held.alpha[row, slot], held.idle[row, slot] = planes.loss, alpha, idle
         self.key[row, slot] = self.oracle.keys(planes.output)
         self.outputs[row * self.size + slot] = planes.output
-        held.gram[self._filled_pairs()] = state["gram"]  # made anew it might differ in a last bit
-        self.n_refused = int(state["refused"])
+        held.gram[self._filled_pairs()] = gram  # made anew it might differ in a last bit
+        self.n_refused = refused
 
-    def _filled_pairs(self) -> np.ndarray:
-        filled = self._filled(slice(None))
-        return filled[:, :, None] & filled[:, None, :]
+    def _bytes_for(self, size: int) -> float:
+        """n_bytes with room for `size` planes of each example."""
+        held = self.held
+        fixed = held.count.nbytes + held.total.nbytes + held.gap.nbytes
+        by_plane = (self.n_bytes - fixed - held.gram.nbytes) / self.size
+        return fixed + by_plane * size + held.gram.nbytes * (size / self.size) ** 2
+
+    def _filled_pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Example and both slots of every product of two planes that are there."""
+        count = self.held.count.astype(np.int64)
+        row = np.repeat(np.arange(count.size), count**2)
+        place = np.arange(row.size) - np.repeat(offsets(count**2)[:-1], count**2)
+        return row, *np.divmod(place, count[row])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.kernels.climb_whole import Whole
 from distsvm.messages import Planes
 from distsvm.tasks.climber import Climber, Visits
@@ -86,8 +87,17 @@ class WholeStock:
             "gap": self.held.gap,
         }  # fmt: skip
 
+    def room(self, state: dict[str, np.ndarray]) -> tuple[int, ...]:
+        """The shape of the α in a state."""
+        return self.held.alpha.shape
+
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up the state that `state` gave."""
+        n, k = self.held.alpha.shape
+        row = checks.within("row", state["row"], 0, n)
+        output = checks.within("output", state["output"], 0, k, row.size)
+        alpha = checks.finite("alpha", state["alpha"], row.size)
+        gap = checks.finite("gap", state["gap"], n)
         self.held.alpha[:] = 0.0
-        self.held.alpha[state["row"], state["output"]] = state["alpha"]
-        self.held.gap[:] = state["gap"]
+        self.held.alpha[row, output] = alpha
+        self.held.gap[:] = gap

@@ -6,6 +6,8 @@ import logging
 import os
 import stat
 import sys
+import tempfile
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -26,6 +28,9 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_AUTH_MODE", "RAY_ADDRESS"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("RAY_TMPDIR", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(ray_session, "LONGEST_HOME", 1000)
     return tmp_path
 
 
@@ -49,6 +54,27 @@ def test_a_ray_of_our_own_gets_a_token_that_only_we_can_read(home, fake_ray, cap
     assert len(path.read_text()) == 64
     assert path.read_text() not in caplog.text
     assert fake_ray.started[0]["address"] == "local"
+
+
+@pytest.mark.parametrize("length", [20, 1000])
+def test_a_ray_of_our_own_has_a_folder_that_nobody_else_can_enter(
+    home, fake_ray, monkeypatch, length
+):
+    monkeypatch.setattr(ray_session, "LONGEST_HOME", length)
+    session = RaySession(None, {"CPU": 1}, 1.0)
+    session.connect()
+    folder = Path(fake_ray.started[0]["_temp_dir"])
+    assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
+    # Ray's sockets are up to 62 bytes below it.
+    assert (len(str(folder)) < 45) == (length == 20)
+    session.close()
+    assert not folder.parent.exists()
+
+
+def test_ray_tmpdir_is_left_to_ray(home, fake_ray, tmp_path, monkeypatch):
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    RaySession(None, {"CPU": 1}, 1.0).connect()
+    assert "_temp_dir" not in fake_ray.started[0]
 
 
 @pytest.mark.parametrize("where", ["file", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"])

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from parse_enumeration import CASES, all_trees, check_best, check_most_violated, score, weights
 
 from distsvm import train
+from distsvm.data import grammar
 from distsvm.data.grammar import Grammar
 from distsvm.data.shard import Shard
 from distsvm.data.trees import TOP, Tree
@@ -336,3 +337,17 @@ def test_bad_examples_are_refused_by_number():
             task.scan(Shard([x], [y], None, first=5))
     with pytest.raises(DataError, match="no trees"):
         task.prepare(task.scan(Shard([tree.sentence()], None, None)))
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), KINDS)
+def test_rows_that_are_searched_give_the_same_trees_as_rows_in_tables(seed, kind):
+    rules, chains, max_chain, sentence, trees = problem(seed)
+    assume(len(trees) < 2000)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grammar, "SPARSEST", 0)
+        task = ParseTask(rules=rules, chains=chains, max_chain=max_chain)
+        assert not task.grammar.tables.pair_starts.size
+        assert (task.grammar.tables.follow_row < 0).all()
+    x = tuple((f"w{i}", tag) for i, tag in enumerate(sentence))
+    check_best(task, weights(seed, task.dim, kind), x, trees)

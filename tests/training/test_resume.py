@@ -64,20 +64,25 @@ def test_a_smaller_eps_goes_on_from_where_the_run_ended(tmp_path):
     assert again.gap <= 1e-4 * again.C
 
 
-def test_lost_planes_cost_time_and_not_the_optimum(tmp_path, caplog):
-    go(tmp_path / "run", callbacks=[StopAfter(8)])
-    for path in latest_checkpoint(tmp_path / "run").folder.glob("planes-*"):
-        path.unlink()
-    result = go(tmp_path / "run", resume=True)
-    assert result.stop_reason == "eps"
-    tight = go(tmp_path / "tight", eps=1e-7)
-    assert result.dual <= tight.primal
-    assert tight.dual <= result.primal <= tight.dual + 2 * result.C * 1e-4
-    note = "resumed without the planes of 5 shards"
-    assert [record.note for record in result.history] == [None] * 8 + [note] + [None] * (
-        result.n_rounds - 9
-    )
+@pytest.mark.parametrize("executor", ["serial", "processes"])
+@pytest.mark.parametrize("name", ["planes-00001.npz", "driver.npz", "manifest.json"])
+def test_an_older_checkpoint_takes_the_place_of_a_damaged_one(tmp_path, caplog, name, executor):
+    go(tmp_path / "run", checkpoint_rounds=3, callbacks=[StopAfter(8)])
+    newest = latest_checkpoint(tmp_path / "run").folder
+    (newest / name).unlink()
+    result = go(tmp_path / "run", resume=True, executor=executor)
+    note = result.history[6].note
+    assert f"{name} does not exist; resumed from round-00000006 instead" in note
     assert note in caplog.text
+    assert note in result.notes
+    assert history(result) == history(go(tmp_path / "whole"))
+
+
+def test_planes_that_are_gone_are_refused_by_name_where_no_older_checkpoint_is(tmp_path):
+    go(tmp_path / "run", callbacks=[StopAfter(8)])
+    (latest_checkpoint(tmp_path / "run").folder / "planes-00003.npz").unlink()
+    with pytest.raises(CheckpointError, match=r"planes-00003\.npz does not exist"):
+        go(tmp_path / "run", resume=True)
 
 
 def test_a_crash_while_writing_leaves_the_last_checkpoint(tmp_path, monkeypatch):

@@ -84,7 +84,9 @@ def test_planes_saved_and_loaded_answer_with_the_same_bits(tmp_path):
     digest = made.save_planes(path)
     twin = worker()
     assert twin.load_planes(path, digest)
-    assert not worker().load_planes(str(tmp_path / "gone.npz"), digest)
+    with pytest.raises(CheckpointError, match=r"gone\.npz does not exist"):
+        worker().load_planes(str(tmp_path / "gone.npz"), digest)
+    assert not worker().recall_planes(str(tmp_path / "gone.npz"), digest)
     for seed in range(20, 23):
         a, b = made.cached(point(seed)), twin.cached(point(seed))
         assert np.array_equal(to_dense(a.a), to_dense(b.a))
