@@ -6,18 +6,16 @@ import json
 import logging
 import math
 import os
-import re
 import shutil
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
-from distsvm.cli.formatting import Style, clipped
+from distsvm.cli.formatting import Style, clipped, rendered
+from distsvm.cli.signs import spelt
 
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
-
-_CONTROL = re.compile(r"\x1b(?!\[[0-9;]*m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]")
 
 
 class Output:
@@ -85,11 +83,11 @@ class Output:
 
     def raw_error(self, text: str) -> None:
         """Text such as a traceback, on standard error."""
-        self._write(self.stderr, [text.rstrip("\n")])
+        self._write(self.stderr, text.rstrip("\n").split("\n"))
 
     def _write(self, stream: TextIO, lines: Sequence[str]) -> None:
         with self.screen.aside():
-            stream.write("".join(f"{_harmless(line)}\n" for line in lines))
+            stream.write("".join(f"{rendered(line)}\n" for line in lines))
             stream.flush()
 
 
@@ -107,11 +105,12 @@ class Screen:
     def draw(self, lines: Sequence[str]) -> None:
         """Put these lines in the place of the last ones, in one write, so that none flickers."""
         size = shutil.get_terminal_size((80, 24))
-        fitting = [clipped(line, size.columns - 1) for line in lines[: max(1, size.lines - 1)]]
+        shown = [spelt(line) for line in lines[: max(1, size.lines - 1)]]
+        fitting = [rendered(clipped(line, size.columns - 1)) for line in shown]
         with self._lock:
             start = HIDE_CURSOR if not self._shown else f"\x1b[{len(self._shown)}F"
             self._send(start + "".join(f"{line}\x1b[K\n" for line in fitting) + "\x1b[J")
-            self._shown = fitting
+            self._shown = shown
 
     def clear(self) -> None:
         """Take the lines away and give the cursor back."""
@@ -163,11 +162,6 @@ class LogLines(logging.Handler):
                 self._output.raw_error(f"distsvm: {text}")
         except Exception:
             self.handleError(record)
-
-
-def _harmless(line: str) -> str:
-    """The line with control signs spelt out, but for colours: a model's labels may hold any."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", line)
 
 
 def _is_utf8(stream: TextIO) -> bool:
