@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 import re
+import secrets
 from collections.abc import Sequence
 
-ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+from distsvm.cli.signs import spelt
+
+MARK = secrets.token_hex(8)
+"""Begins a style in text that is not yet written; random, so that no label can hold it."""
+STYLES = re.compile(rf"{MARK}([0-9;]+m)")
 
 
 class Style:
-    """Colours and weights of text; plain where they are off."""
+    """Colours and weights of text; plain where they are off.
+
+    Styles are marks until `rendered` makes escapes of them, and spells out all other escapes.
+    """
 
     def __init__(self, on: bool) -> None:
         self.on = on
@@ -30,23 +38,32 @@ class Style:
     def accent(self, text: str) -> str:
         return self._with("36", text)
 
+    def grey(self, shade: int, text: str) -> str:
+        """On a background of the 256 colours."""
+        return self._with(f"48;5;{shade}", text)
+
     def _with(self, code: str, text: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self.on and text else text
+        return f"{MARK}{code}m{text}{MARK}0m" if self.on and text else text
 
 
 PLAIN = Style(False)
 
 
+def rendered(line: str) -> str:
+    """A line as it is written: styles as escapes, all other control signs spelt out."""
+    return STYLES.sub("\x1b[\\1", spelt(line))
+
+
 def visible(text: str) -> int:
-    """How many columns a text takes, escapes not counted."""
-    return len(ESCAPES.sub("", text))
+    """How many columns a text takes, styles not counted."""
+    return len(STYLES.sub("", text))
 
 
 def clipped(text: str, width: int) -> str:
-    """The text in at most `width` columns; escapes are dropped where it has to be cut."""
+    """The text in at most `width` columns; styles are dropped where it has to be cut."""
     if visible(text) <= width:
         return text
-    return ESCAPES.sub("", text)[: max(0, width - 1)] + "…"
+    return STYLES.sub("", text)[: max(0, width - 1)] + "…"
 
 
 def count(n: int) -> str:
@@ -130,7 +147,7 @@ def pairs(
     column = max((column, *(len(name) for name, _ in rows)))
     lines = []
     for name, text in rows:
-        first, *rest = wrapped(text, max(20, width - column - 4))
+        first, *rest = wrapped(spelt(text), max(20, width - column - 4))
         lines.append(f"  {style.dim(name.ljust(column))}  {first}" if name or text else "")
         lines += [" " * (column + 4) + line for line in rest]
     return lines
@@ -138,6 +155,7 @@ def pairs(
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], style: Style = PLAIN) -> list[str]:
     """A table whose first column is set left, the others right."""
+    head, *rows = [[spelt(cell) for cell in row] for row in (head, *rows)]
     widths = [max(len(row[j]) for row in (head, *rows)) for j in range(len(head))]
 
     def line(cells: Sequence[str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import shutil
 import sys
 import threading
@@ -12,12 +11,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
 
-from distsvm.cli.formatting import Style, clipped
+from distsvm.cli.formatting import Style, clipped, rendered
+from distsvm.cli.signs import spelt
 from distsvm.storage import json_text
 
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
-
-_CONTROL = re.compile(r"\x1b(?!\[[0-9;]*m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]")
 
 
 class Output:
@@ -82,11 +80,11 @@ class Output:
 
     def raw_error(self, text: str) -> None:
         """Text such as a traceback, on standard error."""
-        self._write(self.stderr, [text.rstrip("\n")])
+        self._write(self.stderr, text.rstrip("\n").split("\n"))
 
     def _write(self, stream: TextIO, lines: Sequence[str], needed: bool = False) -> None:
         with self.screen.aside():
-            send(stream, "".join(f"{_harmless(line)}\n" for line in lines), needed)
+            send(stream, "".join(f"{rendered(line)}\n" for line in lines), needed)
 
 
 def _nowhere() -> TextIO:
@@ -130,11 +128,12 @@ class Screen:
     def draw(self, lines: Sequence[str]) -> None:
         """Put these lines in the place of the last ones, in one write, so that none flickers."""
         size = shutil.get_terminal_size((80, 24))
-        fitting = [clipped(line, size.columns - 1) for line in lines[: max(1, size.lines - 1)]]
+        shown = [spelt(line) for line in lines[: max(1, size.lines - 1)]]
+        fitting = [rendered(clipped(line, size.columns - 1)) for line in shown]
         with self._lock:
             start = HIDE_CURSOR if not self._shown else f"\x1b[{len(self._shown)}F"
             self._send(start + "".join(f"{line}\x1b[K\n" for line in fitting) + "\x1b[J")
-            self._shown = fitting
+            self._shown = shown
 
     def clear(self) -> None:
         """Take the lines away and give the cursor back."""
@@ -185,11 +184,6 @@ class LogLines(logging.Handler):
                 self._output.raw_error(f"distsvm: {text}")
         except Exception:
             self.handleError(record)
-
-
-def _harmless(line: str) -> str:
-    """The line with control signs spelt out, but for colours: a model's labels may hold any."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", line)
 
 
 def _is_utf8(stream: TextIO) -> bool:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, cast
 
 from distsvm.cli.output import Output
+from distsvm.cli.signs import spelt
 from distsvm.errors import ConfigError, ModelError, StoreError
 from distsvm.storage import MANIFEST, Place, place, read_json, written_whole
 from distsvm.stores import StorePath
@@ -93,11 +95,23 @@ def _is_model(folder: Place) -> bool:
     return isinstance(manifest, dict) and manifest.get("kind") == "distsvm model"
 
 
+class Shown:
+    """Standard output for lines of data, on which no sign steers the terminal."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        parts = re.split(r"([\n\t])", text)  # what stands between lines and columns
+        parts[::2] = map(spelt, parts[::2])
+        return self._stream.write("".join(parts))
+
+
 @contextmanager
 def written_file(path: str, output: Output, flag: str = "--output") -> Iterator[TextIO]:
     """A text file that takes its name when all went well; "-" is standard output."""
     if path == "-":
-        yield output.stdout
+        yield cast(TextIO, Shown(output.stdout))
         return
     if os.path.isdir(path):
         raise ConfigError(f"{flag} {path} is a folder, expected a file")

@@ -1,13 +1,14 @@
 """The live display on a real (pseudo-)terminal."""
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 from cli_files import train_args
 
-from distsvm.cli.formatting import ESCAPES
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 pty = pytest.importorskip("pty", reason="there are no pseudo-terminals")
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.cli.output import Output
+from distsvm.cli.signs import spelt
 
 SIDES = ("for", "against")
 HELD = "\u00a0"  # a blank at which no line is broken
@@ -38,12 +39,14 @@ def side_lines(found: dict[str, Any], title: str, note: str, output: Output) -> 
     style = output.style
     lines = [f"  {style.bold(title)}" + (f"  {style.dim(note)}" if note else "")]
     for side in SIDES:
-        cells = [f"{name} {weight:+.3g}".replace(" ", HELD) for name, weight in found[side]]
+        cells = [f"{spelt(str(name))} {weight:+.3g}" for name, weight in found[side]]
         wrapped = textwrap.wrap(
-            "   ".join(cells) or "–",
+            "   ".join(cell.replace(" ", HELD) for cell in cells) or "–",
             output.width - 13, break_long_words=False, break_on_hyphens=False,
         )  # fmt: skip
-        lines.append(f"    {style.dim(side.ljust(7))}  " + ("\n" + " " * 13).join(wrapped))
+        first, *rest = wrapped
+        lines.append(f"    {style.dim(side.ljust(7))}  {first}")
+        lines += [" " * 13 + line for line in rest]
     return [line.replace(HELD, " ") for line in lines]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from distsvm.cli.output import Output
 from distsvm.cli.predictions.writer import Writer
+from distsvm.cli.signs import field
 from distsvm.data.shard import ShardSpec
 from distsvm.model import Model
 from distsvm.tasks.class_oracle import ClassOracle
@@ -62,5 +63,5 @@ def _scored(worker: ShardWorker, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def _as_text(label: Any) -> str:
-    """A label as files hold it."""
-    return str(label) if isinstance(label, (str, int, float, bool)) else json.dumps(label)
+    """A label as files hold it, on one line and in one column."""
+    return field(str(label) if isinstance(label, (str, int, float, bool)) else json.dumps(label))

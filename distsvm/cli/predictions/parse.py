@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from distsvm.cli.output import Output
 from distsvm.cli.predictions.writer import Writer
+from distsvm.cli.signs import field
 from distsvm.cli.targets import written_file
 from distsvm.data.shard import ShardSpec
 from distsvm.data.tree_drawing import draw_tree, trees_svg
@@ -51,7 +52,13 @@ class Trees(Writer):
             self.n_fallbacks += is_flat(tree)
             if self._svg is not None:
                 self._trees.append(tree)
-            yield f"{draw_tree(tree, self._width)}\n\n" if self._draw else f"{tree}\n"
+            if self._draw:
+                yield "".join(f"{field(line)}\n" for line in self._drawn(tree)) + "\n"
+            else:
+                yield f"{field(str(tree))}\n"
+
+    def _drawn(self, tree: Tree) -> list[str]:
+        return draw_tree(tree, self._width).split("\n")
 
     def finish(self) -> list[str]:
         if self._svg is None:

@@ -9,6 +9,7 @@ from functools import partial
 from distsvm.cli.output import Output
 from distsvm.cli.predictions.writer import Writer
 from distsvm.cli.readers import whole
+from distsvm.cli.signs import field
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import ConfigError
 from distsvm.model import Model
@@ -43,7 +44,7 @@ class Lines(Writer):
     """One sentence a line, its tags with blanks between them."""
 
     def texts(self, piece: ShardSpec, found: list[list[str]]) -> Iterator[str]:
-        return (" ".join(tags) + "\n" for tags in found)
+        return (f"{_line(tags)}\n" for tags in found)
 
 
 class Columns(Writer):
@@ -53,7 +54,8 @@ class Columns(Writer):
         if not hasattr(piece, "words"):
             raise ConfigError("--columns needs CoNLL, CoNLL-U or plain text: others hold no words")
         for words, tags in zip(piece.words(), found, strict=True):
-            yield "".join(f"{w}\t{t}\n" for w, t in zip(words, tags, strict=True)) + "\n"
+            rows = zip(map(field, words), map(field, tags), strict=True)
+            yield "".join(f"{w}\t{t}\n" for w, t in rows) + "\n"
 
 
 class Best(Writer):
@@ -66,4 +68,8 @@ class Best(Writer):
 
     def texts(self, piece: ShardSpec, found: list[list[tuple[list[str], float]]]) -> Iterator[str]:
         for ranked in found:
-            yield "".join(f"{score!r}\t{' '.join(tags)}\n" for tags, score in ranked) + "\n"
+            yield "".join(f"{score!r}\t{_line(tags)}\n" for tags, score in ranked) + "\n"
+
+
+def _line(tags: list[str]) -> str:
+    return field(" ".join(tags))
