@@ -103,7 +103,7 @@ def test_what_blocks_answer_is_what_their_alpha_say():
             {"asynchronous": True, "solver": "one-slack"},
             "for solver='multi-plane', not 'one-slack'",
         ),
-        ({"asynchronous": True, "solver": "auto"}, "this task's is one-slack unless"),
+        ({"asynchronous": True, "solver": "auto", "cache_size": 3}, "this run's is one-slack"),
         ({"asynchronous": True, "executor": "processes"}, "expected 'threads' or 'serial', for"),
     ],
 )

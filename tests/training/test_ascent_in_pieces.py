@@ -61,7 +61,7 @@ def test_same_bits(tmp_path, limited, case, executor, n_workers, request):
     if executor == "ray":
         request.getfixturevalue("ray_session")
     task, data = write(tmp_path, case)
-    run = RUN | {"max_rounds": 12, "n_shards": 3}
+    run = RUN | {"max_rounds": 12, "n_shards": 3, "n_blocks": 3}
     expected = train(task, data, **run, **limited)
     found = train(
         task, data, **run | {"executor": executor, "n_workers": n_workers}, **limited
