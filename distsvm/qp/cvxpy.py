@@ -21,6 +21,9 @@ TOLERANCES = {
     "ECOS": ("abstol", "reltol", "feastol"),
 }
 
+# Shares of a block's limit that count as 0, the largest first.
+SMALL_SHARES = (1e-4, 1e-6, 1e-8, 1e-10)
+
 
 @dataclass(frozen=True)
 class CvxpyQP:
@@ -34,8 +37,9 @@ class CvxpyQP:
         What to ask of it; unless given, a tolerance of 1e-12, of 1e-10 where it does not report
         "optimal" with that, and at last its own.
 
-    Neither `warm_start` nor `tol` reach the solver. Its α is made feasible, and the gap is that
-    of this α, not the solver's. A status other than "optimal" is a QPError.
+    Neither `warm_start` nor `tol` reach the solver. Its α is made feasible, small α become 0 where
+    `tol` allows it, and the gap is that of this α, not the solver's. A status other
+    than "optimal" is a QPError.
     """
 
     solver: str | None = None
@@ -70,7 +74,8 @@ class CvxpyQP:
         for options in self._attempts():
             status = self._run(model, options)
             if status == "optimal":
-                return certify(problem, scale * share.value, model.solver_stats.num_iters or 0)
+                n_iter = model.solver_stats.num_iters or 0
+                return _sparsest(problem, share.value, scale, tol, n_iter)
         raise QPError(f"cvxpy's solver {self._name} ended with status {status!r}")
 
     def _attempts(self) -> Iterator[Mapping[str, Any]]:
@@ -93,6 +98,21 @@ class CvxpyQP:
             except _cvxpy().error.SolverError:
                 return "solver_error"
         return model.status
+
+
+def _sparsest(
+    problem: QPProblem, share: np.ndarray, scale: np.ndarray, tol: float, n_iter: int
+) -> QPSolution:
+    """The solution without its small α, as far as the gap stays within `tol` or does not grow.
+
+    An interior point has no α of exactly 0, so that no cut would ever be idle.
+    """
+    whole = certify(problem, scale * share, n_iter)
+    for least in SMALL_SHARES:
+        found = certify(problem, scale * np.where(share < least, 0.0, share), n_iter)
+        if found.gap <= max(tol, whole.gap):
+            return found
+    return whole
 
 
 def _best_single(linear: np.ndarray, diagonal: np.ndarray) -> float:

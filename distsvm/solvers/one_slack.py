@@ -20,10 +20,10 @@ from distsvm.vectors import dot, mix
 
 # The QP's gap is brought to this part of the round's estimated gap C·violation.
 QP_SHARE = 0.1
-# A cached cut is taken while it is violated by this part of the last fresh cut's violation.
+# A cached cut is taken while it is violated by this part of that of the oracle's last cut.
 CACHE_SHARE = 0.1
-# The model's own w is asked about, stabilised or not, after a fresh cut whose violation was below
-# this part of gap/C.
+# The model's own w is asked about, stabilised or not, after a cut of the oracle whose violation was
+# below this part of gap/C.
 TRUST = 0.1
 # A violation below this part of the slack is rounding.
 ROUNDING = 1e-13
@@ -38,7 +38,7 @@ class OneSlackState:
     w: np.ndarray
     start: np.ndarray | None = None
     number: int = 0
-    fresh_violation: float = 0.0
+    asked_violation: float = 0.0
     sharpness: float = 1.0
     n_stalled: int = 0
     n_calls: int = 0
@@ -64,7 +64,7 @@ class OneSlackState:
                 "numbers": np.array(
                     [self.number, self.n_stalled, self.n_calls, self.n_hits, self.n_planes]
                 ),
-                "reals": np.array([self.fresh_violation, self.sharpness]),
+                "reals": np.array([self.asked_violation, self.sharpness]),
                 "start": np.zeros(0) if self.start is None else self.start,
             }
         )
@@ -134,7 +134,7 @@ class OneSlack:
         working.rescale(np.full(risk.n_blocks, self.C), factor)
         state = OneSlackState(
             working, earlier.bounds.rescaled(factor), factor * earlier.w,
-            fresh_violation=earlier.fresh_violation,
+            asked_violation=earlier.asked_violation,
         )  # fmt: skip
         self._solve(risk, state, make_qp(self.qp), violation=0.0)
         return state
@@ -177,7 +177,7 @@ class OneSlack:
         if risk.has_cache and not must_certify:
             with state.clock.phase("cache"):
                 cached = found("cached", state.w, risk.cached(state.w))
-            least = max(CACHE_SHARE * state.fresh_violation, eps, ROUNDING * cached.slack)
+            least = max(CACHE_SHARE * state.asked_violation, eps, ROUNDING * cached.slack)
             if cached.violation > least:
                 return cached
         with state.clock.phase("cuts"):
@@ -198,15 +198,16 @@ class OneSlack:
         if self.stabilise == 1 or state.bounds.w is None:
             return state.w
         # The last cut from the oracle said little against the model: let it show its own w.
-        if state.fresh_violation <= TRUST * state.bounds.gap / self.C:
+        if state.asked_violation <= TRUST * state.bounds.gap / self.C:
             return state.w
         return mix(state.bounds.w, state.w, self.stabilise)
 
     def _certify(self, state: OneSlackState, found: Found) -> float | None:
         """P at the point that was asked; only a fresh round may say."""
+        if found.kind != "cached":
+            state.asked_violation = max(0.0, found.violation)
         if not found.answer.fresh:
             return None
-        state.fresh_violation = max(0.0, found.violation)
         with state.clock.phase("cuts"):
             primal = 0.5 * dot(found.point, found.point) + self.C * found.answer.risk
         state.bounds.add_primal(primal, found.point, found.answer.exact)
@@ -305,5 +306,5 @@ class OneSlack:
         numbers = checks.vector("numbers", arrays["numbers"], "i").tolist()
         state.number, state.n_stalled, state.n_calls, state.n_hits, state.n_planes = numbers
         reals = checks.vector("reals", arrays["reals"], "f8").tolist()
-        state.fresh_violation, state.sharpness = reals
+        state.asked_violation, state.sharpness = reals
         return state

@@ -137,6 +137,7 @@ class ShardWorker:
 
     def fresh(self, w: np.ndarray) -> Sums:
         """The exact round: the oracle on every example at w."""
+        self._round, self._answers = None, []  # of another C, whose rounds had the same numbers
         view, tally = self.oracle.view(w), Tally(self)
         for rows in self.oracle.chunks(np.arange(self.oracle.n)):
             tally.add_fresh(self._ask(view, rows))

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from qp_problems import CANCELLING, STEADY, draw, exact_value_and_gap, gaussian, separable
 
+from distsvm import MulticlassTask, train
+from distsvm.data.synthetic import make_multiclass
 from distsvm.errors import ConfigError, QPError
 from distsvm.qp.base import QPProblem
 from distsvm.qp.cvxpy import CvxpyQP
@@ -86,3 +88,22 @@ def test_without_cvxpy_the_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "cvxpy", None)
     with pytest.raises(ConfigError, match=r"pip install"):
         CvxpyQP()
+
+
+@pytest.mark.parametrize("family", STEADY + CANCELLING, ids=lambda f: f.__name__)
+def test_cuts_that_the_optimum_does_not_need_have_an_alpha_of_0(family):
+    qp = draw(family, 25, 3, 1.0)
+    native = NativeQP().solve(qp, np.zeros(qp.size), 0.0)
+    solution = CvxpyQP().solve(qp, np.zeros(qp.size), 1e-6 * native.value)
+    assert solution.gap <= max(1e-6 * native.value, 1e-7)
+    assert np.count_nonzero(solution.alpha) < qp.size
+
+
+def test_idle_cuts_are_dropped_and_do_not_count_as_support():
+    X, y = make_multiclass(60, 4, 4, seed=1)
+    config = {"C": 100.0, "eps": 1e-3, "solver": "one-slack", "executor": "serial", "n_shards": 1}
+    config |= {"idle_solves": 5, "cache_size": 0}
+    native, peer = (train(MulticlassTask(), X, y, qp=qp, **config) for qp in ("native", "cvxpy"))
+    assert peer.n_cuts < peer.n_rounds
+    assert peer.n_support_cuts < peer.n_cuts
+    assert peer.n_cuts <= 1.5 * native.n_cuts

@@ -137,6 +137,14 @@ def test_the_cache_saves_oracle_calls():
     assert cached.n_oracle_calls < 0.5 * fresh.n_oracle_calls
 
 
+@pytest.mark.parametrize("stabilise", [1.0, 0.3])
+def test_asking_about_a_part_at_a_time_takes_no_more_calls_than_asking_about_all(stabilise):
+    config = {"cache_size": 10, "eps": 1e-3, "stabilise": stabilise}
+    parts, whole = run(refresh_fraction=0.3, **config), run(**config)
+    assert parts.n_oracle_calls <= 1.2 * whole.n_oracle_calls
+    assert "refreshed" in {record.kind for record in parts.history}
+
+
 def test_the_last_round_allowed_certifies():
     result = run(max_rounds=6)
     assert (result.stop_reason, result.n_rounds) == ("max_rounds", 6)

@@ -64,6 +64,16 @@ def test_refresh_asks_everyone_in_the_end_and_then_equals_fresh():
     np.testing.assert_allclose(to_dense(answers[-1].a), to_dense(exact.a))
 
 
+def test_answers_of_an_earlier_run_are_not_used_again_though_its_rounds_had_the_same_numbers():
+    made, w = worker(), point(3)
+    for _ in range(4):
+        made.refresh(point(2), 7, 0.3)
+    made.fresh(w)
+    answers = [made.refresh(w, 7, 0.3) for _ in range(4)]
+    assert [a.n_fresh for a in answers] == [7, 14, 21, 23]
+    assert np.isclose(answers[-1].upper, worker().fresh(w).upper)
+
+
 def test_refresh_takes_turns_between_rounds():
     made = worker(cache_size=0)
     seen = []
