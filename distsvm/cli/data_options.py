@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from distsvm.cli.readers import Reader, names, of_type, whole
 from distsvm.cli.small_files import read_text
-from distsvm.data.opening import FORMATS, kind_of_files, open_data
+from distsvm.data.files import unpacked_name
+from distsvm.data.opening import FORMATS, JSONL, kind_of_files, open_data
 from distsvm.errors import ConfigError
 from distsvm.model import Model
 from distsvm.tasks.base import Task
@@ -171,7 +173,7 @@ def data_options(
     Parameters
     ----------
     formats : the formats that the task reads
-        The only one is also the default; otherwise the names of files decide.
+        Trees are in brackets unless all files are named as JSONL; otherwise the names decide.
     model : Model, optional
         Its training files' format comes before that.
     """
@@ -193,6 +195,10 @@ def data_options(
     return options | ({} if format is None else {"format": format})
 
 
+def _all_jsonl(paths: Sequence[str]) -> bool:
+    return all(unpacked_name(path).endswith(tuple(JSONL)) for path in paths)
+
+
 def _kind(
     args: argparse.Namespace,
     given: list[Reading],
@@ -208,8 +214,8 @@ def _kind(
     noted = None if model is None else model.facts.get("data")
     if format is None and noted is not None:
         format = noted["options"].get("format")
-    if format is None and len(formats) == 1:
-        format = formats[0]
+    if format is None and formats[0] == "treebank" and not _all_jsonl(args.data):
+        format = formats[0]  # trees have files of any name
     kind = kind_of_files(args.data, format)
     assert kind is not None
     return kind, format
