@@ -211,11 +211,11 @@ def _kind(
         # Options of one table format say that the files are of it.
         meant = [option.formats[0] for option in given if option.formats[0] in TABLES]
         format = meant[0] if meant else None
+    if format is None and formats[0] == "treebank":  # trees in brackets have files of any name
+        format = "jsonl" if _all_jsonl(args.data) else "treebank"
     noted = None if model is None else model.facts.get("data")
     if format is None and noted is not None:
         format = noted["options"].get("format")
-    if format is None and formats[0] == "treebank" and not _all_jsonl(args.data):
-        format = formats[0]  # trees have files of any name
     kind = kind_of_files(args.data, format)
     assert kind is not None
     return kind, format
