@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 DAMAGE = (
     ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError
 )  # fmt: skip
@@ -50,6 +53,12 @@ class ModelError(DistSVMError, ValueError):
 
 class JobError(DistSVMError):
     """A job cannot be sent, found or watched; the message names the cluster's address."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name."""
+    near = difflib.get_close_matches(word, known, 1, 0.5)
+    return f"; the nearest is {near[0]!r}" if near else ""
 
 
 def renamed(error: DistSVMError, where: str) -> DistSVMError:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
 import sys
-from collections.abc import Iterable
 from typing import Any
 
 from distsvm.cli import readers
 from distsvm.cli.readers import Reader
 from distsvm.cli.small_files import read_text
 from distsvm.cli.toml_text import toml_pair
-from distsvm.errors import ConfigError
+from distsvm.errors import ConfigError, nearest
 from distsvm.version import __version__
 
 if sys.version_info >= (3, 11):
@@ -120,12 +118,6 @@ def _belongs_to_job(key: str) -> str:
     parser = argparse.ArgumentParser(add_help=False)
     add_sending(parser)
     return f"; it belongs to the table [{JOB}]" if key in keys_of(parser) else ""
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """The end of a message about a word that nobody knows."""
-    near = difflib.get_close_matches(word, known, 1, 0.5)
-    return f"; the nearest is {near[0]!r}" if near else ""
 
 
 def _value(path: str, key: str, action: argparse.Action, found: Any) -> Any:

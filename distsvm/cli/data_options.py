@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from distsvm.cli.readers import Reader, names, of_type, whole
 from distsvm.cli.small_files import read_text
 from distsvm.data.files import unpacked_name
-from distsvm.data.opening import FORMATS, TEXT, kind_of_files, open_data
+from distsvm.data.opening import FORMATS, JSONL, TEXT, kind_of_files, open_data
 from distsvm.errors import ConfigError
 from distsvm.model import Model
 from distsvm.tasks.base import Task
@@ -192,7 +193,7 @@ def data_options(
     Parameters
     ----------
     formats : the formats that the task reads
-        The only one is also the default; otherwise the names of files decide.
+        Trees are in brackets unless all files are named as JSONL; otherwise the names decide.
     model : Model, optional
         Its training files' format comes before that.
     """
@@ -218,6 +219,10 @@ def data_options(
     return options | ({} if format is None else {"format": format})
 
 
+def _all_end(paths: Sequence[str], *endings: str) -> bool:
+    return all(unpacked_name(path).endswith(endings) for path in paths)
+
+
 def _kind(
     args: argparse.Namespace,
     given: list[Reading],
@@ -226,20 +231,18 @@ def _kind(
 ) -> tuple[str, str | None]:
     """What the files are, and the format to name for it, None where their own names do."""
     format = getattr(args, "format", None)
+    plain = hasattr(args, "text") and _all_end(args.data, TEXT)
     if format is None:
         # Options of one table format say that the files are of it.
         meant = [option.formats[0] for option in given if option.formats[0] in TABLES]
         format = meant[0] if meant else None
+    if format is None and formats[0] == "treebank":  # trees in brackets have files of any name
+        format = "text" if plain else "jsonl" if _all_end(args.data, *JSONL) else "treebank"
     noted = None if model is None else model.facts.get("data")
     if format is None and noted is not None:
         format = noted["options"].get("format")
-    plain = hasattr(args, "text") and all(unpacked_name(path).endswith(TEXT) for path in args.data)
     if format is None and plain and "text" in formats:
         format = "text"
-    # Of trees all other files are, whatever their names.
-    others = [name for name in formats if name != "text"]
-    if format is None and len(others) == 1:
-        format = others[0]
     kind = kind_of_files(args.data, format, tables="svmlight" in formats)
     assert kind is not None
     return kind, format

@@ -13,9 +13,9 @@ from types import ModuleType
 from typing import NoReturn
 
 from distsvm.cli import exits
-from distsvm.cli.config_file import add_config_file, nearest, take_config
+from distsvm.cli.config_file import add_config_file, take_config
 from distsvm.cli.output import LogLines, Output, swallow
-from distsvm.errors import ConfigError, DistSVMError
+from distsvm.errors import ConfigError, DistSVMError, nearest
 from distsvm.version import __version__
 
 VERBS = {

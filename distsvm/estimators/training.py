@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Integral
 from typing import Any
 
@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from distsvm.errors import ConfigError
+from distsvm.errors import ConfigError, nearest
 from distsvm.model import Model
 from distsvm.tasks.base import Task
 from distsvm.training.result import TrainResult
@@ -51,6 +51,13 @@ class TrainedEstimator(BaseEstimator):
     random_state: Any = None
     verbose: int = 0
     run_dir: Any = None
+
+    def __new__(cls, *args: Any, **arguments: Any) -> Any:
+        """Refuse an unknown argument with the nearest known one."""
+        known = [f.name for f in fields(cls)]
+        for name in arguments.keys() - set(known):
+            raise TypeError(f"{cls.__name__} has no argument {name!r}{nearest(name, known)}")
+        return super().__new__(cls)
 
     def _train(self, task: Task, data: Any, **data_options: Any) -> None:
         """Set result_, model_ and n_iter_; `data` is a data set, or files with their options."""

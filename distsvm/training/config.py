@@ -7,7 +7,7 @@ import os
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
 
-from distsvm.errors import ConfigError
+from distsvm.errors import ConfigError, nearest
 from distsvm.solvers import SOLVERS
 from distsvm.uris import check_secretless
 
@@ -241,8 +241,8 @@ class TrainConfig:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TrainConfig:
-        """The configuration that as_dict gave; keys nobody knows are refused by name."""
-        unknown = set(data) - {f.name for f in fields(cls)}
-        if unknown:
-            raise ConfigError(f"unknown parameter {sorted(unknown)[0]!r}")
+        """The configuration that as_dict gave; unknown keys are refused by name."""
+        known = [f.name for f in fields(cls)]
+        for name in sorted(set(data) - set(known)):
+            raise ConfigError(f"unknown parameter {name!r}{nearest(name, known)}")
         return cls(**data)

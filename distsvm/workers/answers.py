@@ -14,7 +14,7 @@ from distsvm.data.tagging_scores import TagScores, score_tags
 from distsvm.data.tree_scores import TreeScore, score_trees
 from distsvm.errors import DataError
 from distsvm.tasks.parse_oracle import ParseOracle
-from distsvm.tasks.parse_rows import TreeRows
+from distsvm.tasks.parse_rows import TreeRows, as_tree
 from distsvm.tasks.sequence_oracle import SequenceOracle
 from distsvm.workers.shard_worker import ShardWorker
 
@@ -59,5 +59,5 @@ def scores_of_trees(worker: ShardWorker, found: TreeRows) -> list[TreeScore]:
     """evalb's counts for each of these trees."""
     if worker.outputs is None:
         raise DataError("the examples have no trees")
-    pairs = zip(worker.outputs, worker.oracle.public(found), strict=True)
+    pairs = zip(map(as_tree, worker.outputs), worker.oracle.public(found), strict=True)
     return [score_trees([tree], [guess]) for tree, guess in pairs]

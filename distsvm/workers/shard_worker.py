@@ -122,16 +122,25 @@ class ShardWorker:
         )
 
     def _drop_unfit(self, task: Task, cache_size: int) -> int:
-        """Leave out the unfit examples, if there are any; how many."""
-        if task.unfit == "error":
-            self.oracle.check_fit()
+        """Refuse the first unfit example by name, or drop all of them and return their number."""
         unfit = self.oracle.unfit()
+        if task.unfit == "error":
+            for row, reason in unfit.items():
+                raise DataError(
+                    f'{self._name(row)}: {reason}; unfit="drop" leaves such examples out'
+                )
         if unfit:
             kept = np.delete(np.arange(self.oracle.n), list(unfit))
             self.oracle = self.oracle.take(kept)
             self.own_weight = self.own_weight[kept]
             self.cache = PlaneCache(self.oracle, cache_size)
         return len(unfit)
+
+    def _name(self, row: int) -> str:
+        """The example's number, with its file and line where they are known."""
+        place = self._spec.locate(row) if hasattr(self._spec, "locate") else None
+        number = f"example {self.oracle.numbers[row]}"
+        return number if place is None else f"{place} ({number})"
 
     # --- rounds ----------------------------------------------------------------------------
 

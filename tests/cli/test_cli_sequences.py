@@ -212,7 +212,9 @@ def test_evaluate_counts_what_numpy_counts(files, expected, capsys, monkeypatch)
     found = told(capsys, *words)
     gold = [tags for _, tags in files.test_examples]
     scores = score_tags(gold, expected)
-    assert (found["token_accuracy"], found["sentence_accuracy"]) == (scores.accuracy, scores.exact)
+    assert (found["token_accuracy"], found["accuracy"]) == (scores.accuracy, scores.exact)
+    score = load_model(files.model).evaluate(files.test)
+    assert found["accuracy"] == found["sentence_accuracy"] == score.accuracy
     assert (found["n_examples"], found["n_tokens"]) == (40, scores.n_tokens)
     assert found["mean_loss"] == pytest.approx((scores.n_tokens - scores.n_correct) / 40)
     true, guess = (np.array([t for tags in side for t in tags]) for side in (gold, expected))
@@ -222,7 +224,8 @@ def test_evaluate_counts_what_numpy_counts(files, expected, capsys, monkeypatch)
     assert found["by_tag"][1]["recall"] == pytest.approx(confusion[1][1] / np.sum(confusion[1]))
     assert "entities" not in found
     text = run(capsys, *words).out
-    assert f"{scores.accuracy:.4f} of tokens" in text
+    assert re.search(f"tokens +{scores.accuracy:.4f} are right", text)
+    assert re.search(f"accuracy +{scores.exact:.4f} of sentences", text)
     assert "true \\ predicted" in text
     monkeypatch.setattr("distsvm.model.PIECE_BYTES", 500)
     assert told(capsys, *words) == found

@@ -1,5 +1,6 @@
 """Trees from end to end: train, predict, evaluate and inspect, on small files."""
 
+import json
 import xml.etree.ElementTree as xml
 
 import pytest
@@ -182,3 +183,16 @@ def test_inspect_shows_the_grammar_and_its_strongest_rules(files, capsys):
     text = run(capsys, "inspect", files.model).out
     assert f"{model.task.dim} rules over" in text
     assert rule in text
+
+
+def test_trees_in_jsonl_are_trained_on_predicted_and_scored(files, expected, capsys, tmp_path):
+    for name, trees in (("train", files.train_examples), ("test", files.test_examples)):
+        lines = [json.dumps({"x": tree.sentence(), "y": str(tree)}) for tree in trees]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+    model, test = tmp_path / "m", tmp_path / "test.jsonl"
+    run(capsys, *train_words(tmp_path / "train.jsonl", model))
+    for used in (model, files.model):  # the model of files in brackets, too
+        run(capsys, "predict", "--model", used, "--data", test, "--output", tmp_path / "out")
+        assert len((tmp_path / "out").read_text().splitlines()) == len(expected)
+        assert told(capsys, "evaluate", "--model", used, "--data", test)["n_examples"] == 30
+    assert told(capsys, "evaluate", "--model", model, "--data", files.test)["n_examples"] == 30

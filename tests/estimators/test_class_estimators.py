@@ -199,3 +199,9 @@ def test_binary_on_real_data_with_scaling_is_accurate():
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
     fitted = BinarySVC(scale=True).fit(X_train, y_train)
     assert fitted.score(X_test, y_test) > 0.94
+
+
+@pytest.mark.parametrize("estimator", [MulticlassSVC, BinarySVC])
+def test_an_unknown_argument_is_refused_with_the_nearest_one(estimator):
+    with pytest.raises(TypeError, match=r"has no argument 'max_iter'; the nearest is 'max_rounds'"):
+        estimator(max_iter=1)

@@ -145,3 +145,9 @@ def test_a_primal_of_0_at_w_0_warns_and_names_check_task(caplog):
     caplog.clear()
     train(ToyChain(), inputs, outputs, executor="serial", eps=0.1)
     assert "check_task" not in caplog.text
+
+
+@pytest.mark.parametrize(("name", "near"), [("epss", "eps"), ("max_round", "max_rounds")])
+def test_an_unknown_parameter_is_refused_with_the_nearest_one(name, near):
+    with pytest.raises(ConfigError, match=f"unknown parameter '{name}'; the nearest is '{near}'"):
+        train(ToyChain(), INPUTS, OUTPUTS, **{name: 1})

@@ -8,6 +8,7 @@ import pytest
 from pieced import MEMORY_MB, write_packed
 
 from distsvm import train
+from distsvm.cli.wording import in_flags
 from distsvm.data.grammar import Grammar, rules_of
 from distsvm.data.synthetic_trees import make_treebank
 from distsvm.errors import DataError
@@ -162,3 +163,17 @@ def test_in_pieces_the_same_are_left_out(kind, solver, n_shards, tmp_path):
     assert pieces.n_dropped == memory.n_dropped == len(outputs) - len(kept)
     assert pieces.stop_reason == memory.stop_reason == "eps"
     assert max(pieces.dual, memory.dual) <= min(pieces.primal, memory.primal)
+
+
+def test_the_first_is_refused_by_file_line_and_sentence(tmp_path):
+    good = "the O\ncat B-X\n\n"
+    texts = [good * 3, f"{good}a O\nbig O\ndog I-X\n\n{good}"]
+    for i, text in enumerate(texts):
+        (tmp_path / f"{i}.conll").write_text(text)
+    for n_shards in (1, 2):
+        with pytest.raises(DataError) as told:
+            train(SequenceTask(allowed="bio"), str(tmp_path), n_shards=n_shards, executor="serial")
+        assert f"{tmp_path / '1.conll'}, line 4, sentence 'a big dog'" in str(told.value)
+        assert "example 4" in str(told.value)
+        assert "tag 'I-X' after 'O' is not allowed; unfit=\"drop\" leaves" in str(told.value)
+    assert in_flags('unfit="drop" leaves') == "--unfit drop leaves"

@@ -53,6 +53,7 @@ def facts(task: SequenceTask, total: TagCounts) -> dict[str, Any]:
     found: dict[str, Any] = {
         "n_examples": tags.n_sequences,
         "n_tokens": tags.n_tokens,
+        "accuracy": tags.exact,  # of examples, as everywhere
         "token_accuracy": tags.accuracy,
         "sentence_accuracy": tags.exact,
         "mean_loss": total.score.mean_loss,
@@ -70,8 +71,8 @@ def facts(task: SequenceTask, total: TagCounts) -> dict[str, Any]:
 
 def lines(facts: dict[str, Any], output: Output) -> list[str]:
     overall = [
-        ("accuracy", f"{facts['token_accuracy']:.4f} of tokens"),
-        ("sentences", f"{facts['sentence_accuracy']:.4f} are entirely right"),
+        ("accuracy", f"{facts['accuracy']:.4f} of sentences are entirely right"),
+        ("tokens", f"{facts['token_accuracy']:.4f} are right"),
         ("mean loss", small(facts["mean_loss"])),
         (
             "data",

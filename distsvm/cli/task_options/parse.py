@@ -10,7 +10,7 @@ from distsvm.errors import ConfigError
 from distsvm.tasks.base import Task
 
 TITLE = "trees"
-FORMATS = ("treebank", "text")
+FORMATS = ("treebank", "jsonl", "text")
 LOSSES = (
     "f1 (default), 1 − F1 over the spans of binary trees; brackets, how many labelled ones are in "
     "one of the trees only; zero-one; or f1-brackets, 1 − F1 over the original brackets, for "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -157,6 +158,10 @@ class ColumnSpec(TextSpec):
             y = TagRows(codes, np.array(tags.distinct, dtype=object))
         x = SequenceRows(tokens, starts, names)
         return Shard(x, y, None, source=self.source)  # type: ignore[arg-type]
+
+    def locate(self, row: int) -> str | None:
+        place, words = super().locate(row), " ".join(self.words()[row])
+        return f"{place}, sentence {textwrap.shorten(words, 60, placeholder=' …')!r}"
 
     def words(self) -> list[list[str]]:
         """The words of each sentence, read anew: shards hold only features."""

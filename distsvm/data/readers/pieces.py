@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TypeVar
 
-from distsvm.data.files import opened, packing
+from distsvm.data.files import line_number, opened, packing
 from distsvm.data.readers.lines import Part, Starts, example_starts, joined_parts
 
 MARK = 256  # examples between places where a piece may begin
@@ -61,6 +61,19 @@ class TextSpec:
         return self.with_parts(
             joined_parts([part for spec in (self, *others) for part in spec.parts])
         )
+
+    def locate(self, row: int) -> str | None:
+        """File and line where an example of the spec begins, found by reading the text again."""
+        for part in self.parts:
+            with opened(part.path) as file:
+                file.seek(part.start)
+                for place in self.starts()(file, 1, part.start):
+                    if part.stop is not None and place >= part.stop:
+                        break
+                    if row == 0:
+                        return f"{part.path}, line {line_number(part.path, place)}"
+                    row -= 1
+        return None
 
     def with_parts(self: Spec, parts: Iterable[Part]) -> Spec:
         """The same reading of other parts."""
