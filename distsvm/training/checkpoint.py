@@ -86,8 +86,11 @@ def write_checkpoint(
     executor: Executor,
     shards: range,
     keep: int,
-) -> Place:
-    """Write the checkpoint after round `number`; each worker writes its own shards' planes."""
+) -> int:
+    """Write the checkpoint after round `number`, and return its size in bytes.
+
+    Each worker writes its own shards' planes.
+    """
     home = checkpoints_home(run_dir)
     folder = home / f"round-{number:08d}"
     with written_aside(folder) as aside:
@@ -100,11 +103,12 @@ def write_checkpoint(
             "notes": notes, "digest": digest, "planes": planes,
         }  # fmt: skip
         write_json(aside / MANIFEST, manifest)
+    n_bytes = sum(file.stat().st_size or 0 for file in folder.iterdir())
     for old in (*checkpoint_folders(run_dir)[:-keep], *_left_by_a_kill(home)):
         remove_folder(old)
     files = _plane_files(folder, planes)
     executor.recall("recall_planes", shards=shards, each=files)  # for workers that are lost later
-    return folder
+    return n_bytes
 
 
 def latest_checkpoint(run_dir: Place) -> Checkpoint | None:

@@ -250,7 +250,6 @@ class Trainer:
         except StoreError as error:  # hours of work are not given up for that
             self._notes.append(f"no checkpoint after round {number}: {error}")
             log.warning("%s", self._notes[-1])
-            saving.wait()
 
     # --- rounds ----------------------------------------------------------------------------
 
@@ -352,6 +351,8 @@ class Trainer:
             best_validation=self.watch.best,
             n_planes=last.n_planes, n_support_planes=last.n_support_planes,
             n_refused_planes=last.n_refused_planes, notes=[*self.notes, *self._notes],
+            n_checkpoints=0 if self.saving is None else self.saving.n_written,
+            checkpoint_bytes=0 if self.saving is None else self.saving.n_bytes,
         )  # fmt: skip
         facts = ("certificate", "primal", "dual", "gap", "stop_reason", "n_rounds", "C", "eps")
         result.model.facts.update({name: getattr(result, name) for name in facts})
@@ -367,6 +368,8 @@ class Trainer:
         phases = dict(self.state.clock.seconds)
         total = self._elapsed()
         load_s = self._earlier_load_s + self.load_s
+        if self.saving is not None:
+            phases["checkpoints"] = self.saving.spent_s
         other = max(0.0, total - load_s - sum(phases.values()))
         return {"load": load_s, **phases, "other": other, "total": total}
 
