@@ -37,7 +37,12 @@ def main() -> None:
         seen = lose_a_node_and_the_head(folder)
         began = time.perf_counter()
         config = {**CONFIG, "eps": 1e-7, "cache_size": 0, "executor": "serial"}
-        run = {"run_dir": folder / "run", "resume": True, "checkpoint_rounds": 1}
+        run = {
+            "run_dir": folder / "run",
+            "resume": True,
+            "checkpoint_rounds": 1,
+            "checkpoint_share": 1,
+        }
         train(ToyChain(), INPUTS, OUTPUTS, **run, **config)
         resumed_s = time.perf_counter() - began
     seconds = {stage: f"{s:.1f}" for stage, s in seen["seconds"].items()}

@@ -130,6 +130,9 @@ GROUPS: dict[str, tuple[Option, ...]] = {
                "write a checkpoint every so many rounds. Default: 100"),
         Option("--checkpoint-seconds", "checkpoint_seconds", number, "S",
                "or when the last is so many seconds old. Default: 60"),
+        Option("--checkpoint-share", "checkpoint_share", number, "SHARE",
+               "the part of the time, in (0, 1], that checkpoints may take; one that would take "
+               "longer is put off. Default: 0.1, and at least 1 s; 1 puts off none"),
         Option("--keep-checkpoints", "keep_checkpoints", whole, "N",
                "so many of the newest are kept. Default: 2"),
     ),

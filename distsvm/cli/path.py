@@ -26,7 +26,7 @@ N_VALUES = 13
 # What belongs to one run alone.
 LEFT_OUT = {
     "C", "C_per_example", "patience", "run_dir", "checkpoint_rounds", "checkpoint_seconds",
-    "keep_checkpoints",
+    "checkpoint_share", "keep_checkpoints",
 }  # fmt: skip
 FIELDS = TrainConfig.__dataclass_fields__.keys() - LEFT_OUT
 

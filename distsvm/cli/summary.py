@@ -140,6 +140,9 @@ def summary(result: TrainResult, compiled: bool, output: Output) -> list[str]:
         rows.append(("validation", f"{text} after round {best['round']}, whose w is the model"))
     held = [f"{name} {size(n)}" for name, n in result.memory.items() if n]
     rows += [("time", _times(result.seconds, compiled)), ("memory", ", ".join(held))]
+    if result.n_checkpoints:
+        last = f"{size(result.checkpoint_bytes)} the last of {count(result.n_checkpoints)}"
+        rows.append(("checkpoints", last))
     return pairs(rows, style, output.width)
 
 

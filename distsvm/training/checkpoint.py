@@ -89,10 +89,11 @@ def write_checkpoint(
     shards: range,
     planes: bool,
     keep: int,
-) -> Place:
-    """Write the checkpoint after round `number`; each worker writes its own shards' planes.
+) -> int:
+    """Write the checkpoint after round `number`, and return its size in bytes.
 
-    Without `planes` there are none in it: it needs little room.
+    Each worker writes its own shards' planes. Without `planes` there are none in it: it needs
+    little room.
     """
     home = checkpoints_home(run_dir)
     folder = home / f"round-{number:08d}"
@@ -108,11 +109,12 @@ def write_checkpoint(
             "notes": notes, "digest": digest, "planes": digests,
         }  # fmt: skip
         write_json(aside / MANIFEST, manifest)
+    n_bytes = sum(file.stat().st_size or 0 for file in folder.iterdir())
     for old in (*checkpoint_folders(run_dir)[:-keep], *_left_by_a_kill(home)):
         remove_folder(old)
     # For workers that are lost later.
     executor.recall("recall_planes", shards=shards, each=_plane_files(folder, digests))
-    return folder
+    return n_bytes
 
 
 def latest_checkpoint(run_dir: Place) -> Checkpoint | None:

@@ -111,6 +111,9 @@ class TrainConfig:
         checkpoint; a checkpoint that the store refuses is noted, and the run goes on.
     checkpoint_rounds, checkpoint_seconds : default 100 and 60
         Write a checkpoint after so many rounds or seconds, whichever comes first.
+    checkpoint_share : float in (0, 1], default 0.1
+        Checkpoints take at most this part of a session's time, or 1 s if that is more: one that
+        would take longer is put off. 1 puts off none. The last one is always written.
     keep_checkpoints : int ≥ 1, default 2
     verbose : int, default 0
         1 tells of every fresh round, 2 of every round: on stderr, or through the logger "distsvm"
@@ -146,6 +149,7 @@ class TrainConfig:
     run_dir: str | None = None
     checkpoint_rounds: int = 100
     checkpoint_seconds: float = 60.0
+    checkpoint_share: float = 0.1
     keep_checkpoints: int = 2
     verbose: int = 0
 
@@ -153,7 +157,7 @@ class TrainConfig:
     FREE: ClassVar[frozenset[str]] = frozenset({
         "eps", "rel_gap", "max_rounds", "max_seconds", "executor", "executor_options", "n_workers",
         "cache_dir", "worker_memory_mb", "patience", "run_dir", "checkpoint_rounds",
-        "checkpoint_seconds", "keep_checkpoints", "verbose",
+        "checkpoint_seconds", "checkpoint_share", "keep_checkpoints", "verbose",
     })  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -171,7 +175,7 @@ class TrainConfig:
             "checkpoint_rounds", "keep_checkpoints",
         ):  # fmt: skip
             self._check(name, int, lambda v: v >= 1, "a whole number ≥ 1")
-        for name in ("refresh_fraction", "stabilise", "ask_share"):
+        for name in ("refresh_fraction", "stabilise", "ask_share", "checkpoint_share"):
             self._check(name, float, lambda v: 0 < v <= 1, "a number in (0, 1]")
         if self.cache_size != "auto":
             self._check("cache_size", int, lambda v: v >= 0, "a whole number ≥ 0, or 'auto'")

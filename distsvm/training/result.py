@@ -38,7 +38,7 @@ class TrainResult:
         The theory's bound on the number of rounds, where it holds: one-slack with one block,
         stabilise=1 and no line search, until the gap is C·eps, if max ‖ψ‖ is known.
     seconds : dict of phase to float
-        load, oracle, cache, qp, cuts, other, total.
+        load, oracle, cache, qp, cuts, checkpoints (of this session, with a run_dir), other, total.
     memory : dict of str to int
         Bytes of the packed examples ("data") and of the plane caches ("planes") of all workers,
         and of the driver's cuts ("cuts"); objects of Python tasks are not counted.
@@ -53,6 +53,8 @@ class TrainResult:
     n_dropped : int
         Examples that were left out because the task cannot be trained on them (see Task.unfit);
         everything else is about those that were not.
+    n_checkpoints, checkpoint_bytes : int
+        Written in this session, and the size of the last of them.
     notes : list of str
         What was out of the ordinary in this session: workers lost, shards moved, fewer workers
         than were asked for, planes lost.
@@ -83,6 +85,8 @@ class TrainResult:
     n_support_planes: int = 0
     n_refused_planes: int = 0
     rel_gap: float | None = None
+    n_checkpoints: int = 0
+    checkpoint_bytes: int = 0
     notes: list[str] = field(default_factory=list)
 
     @property

@@ -28,6 +28,9 @@ from distsvm.training.validation import Watch
 
 log = logging.getLogger(__name__)
 
+FREE_S = 1.0
+"""Seconds that the checkpoints of a session may take in all, however short it is."""
+
 
 def problem_of(
     task: Task, config: TrainConfig, solver: Any, cache_size: int, facts: Facts, checks: str
@@ -86,34 +89,56 @@ class Saving:
         self.executor, self.shards = executor, shards
         self.last: int | None = None
         """The round that the newest checkpoint was written after."""
+        self.n_written, self.n_bytes, self.spent_s, self._last_s = 0, 0, 0.0, 0.0
+        self._began_s = time.perf_counter()
         self.wait()
 
     def wait(self) -> None:
         """Count the seconds to the next checkpoint from now on."""
-        self._since_s = time.perf_counter()
+        self._since_s, self._wanted = time.perf_counter(), False
 
     def is_due(self, number: int) -> bool:
-        """Whether a checkpoint is to be written after round `number`."""
-        if number % self.config.checkpoint_rounds == 0:
-            return True
-        return time.perf_counter() - self._since_s >= self.config.checkpoint_seconds
+        """Whether a checkpoint is to be written after round `number`.
+
+        One that is put off, as it would take too much of the time, is due as soon as it fits.
+        """
+        now = time.perf_counter()
+        self._wanted |= number % self.config.checkpoint_rounds == 0
+        self._wanted |= now - self._since_s >= self.config.checkpoint_seconds
+        return self._wanted and self._fits(now - self._began_s)
+
+    def _fits(self, session_s: float) -> bool:
+        share = self.config.checkpoint_share
+        allowed_s = max(FREE_S, share * session_s)
+        return share == 1 or self.spent_s + self._last_s <= allowed_s
 
     def write(
         self, state: State, watch: Watch, elapsed_s: float, load_s: float, planes: bool = True
     ) -> None:
         """Write a checkpoint: the solver's state, the workers' planes, and what validation said."""
+        began_s = time.perf_counter()
+        try:
+            self._write(state, watch, elapsed_s, load_s, planes)
+        finally:  # one that a store refuses has taken its time, too
+            self._last_s = time.perf_counter() - began_s
+            self.spent_s += self._last_s
+            self.wait()
+
+    def _write(
+        self, state: State, watch: Watch, elapsed_s: float, load_s: float, planes: bool
+    ) -> None:
         self.folder.secure_history()
         arrays = state.arrays()
         if watch.w is not None:
             arrays["validation_w"] = watch.w
-        write_checkpoint(
+        self.n_bytes = write_checkpoint(
             self.folder.path, number=state.number, problem=self.problem, elapsed_s=elapsed_s,
             seconds=state.clock.seconds, notes={"validation": watch.notes(), "load_s": load_s},
             arrays=arrays, executor=self.executor, shards=self.shards, planes=planes,
             keep=self.config.keep_checkpoints,
         )  # fmt: skip
         self.last = state.number
-        self.wait()
+        self.n_written += 1
 
     def resume(self, manifest: DataManifest, solver: Any, risk: Any) -> Restored | None:
         """Go on from the newest checkpoint that can be used; None before the first.

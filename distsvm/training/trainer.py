@@ -266,7 +266,6 @@ class Trainer:
                     what = "a checkpoint without planes"
             self._notes.append(f"{what} after round {number}: {error}")
             log.warning("%s", self._notes[-1])
-            saving.wait()
 
     # --- rounds ----------------------------------------------------------------------------
 
@@ -380,6 +379,8 @@ class Trainer:
             best_validation=self.watch.best,
             n_planes=last.n_planes, n_support_planes=last.n_support_planes,
             n_refused_planes=last.n_refused_planes, notes=[*self.notes, *self._notes],
+            n_checkpoints=0 if self.saving is None else self.saving.n_written,
+            checkpoint_bytes=0 if self.saving is None else self.saving.n_bytes,
         )  # fmt: skip
         facts = (
             "certificate", "primal", "dual", "gap", "stop_reason", "n_rounds", "C", "eps", "rel_gap"
@@ -399,6 +400,8 @@ class Trainer:
         phases = dict(self.state.clock.seconds)
         total = self._elapsed()
         load_s = self._earlier_load_s + self.load_s
+        if self.saving is not None:
+            phases["checkpoints"] = self.saving.spent_s
         other = max(0.0, total - load_s - sum(phases.values()))
         return {"load": load_s, **phases, "other": other, "total": total}
 

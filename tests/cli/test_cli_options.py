@@ -50,6 +50,7 @@ EXAMPLES = {
     "--run-dir": ("runs/a", "runs/a"),
     "--checkpoint-rounds": ("10", 10),
     "--checkpoint-seconds": ("1.5", 1.5),
+    "--checkpoint-share": ("0.5", 0.5),
     "--keep-checkpoints": ("4", 4),
 }
 

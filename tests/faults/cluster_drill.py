@@ -125,7 +125,7 @@ def main(folder: Path) -> None:
     behead = Behead(cluster, folder / "seen.json", facts)
     train(
         ToyChain(), INPUTS, OUTPUTS, executor_options=limits, callbacks=[behead],
-        run_dir=folder / "run", checkpoint_rounds=1, **OPTIONS,
+        run_dir=folder / "run", checkpoint_rounds=1, checkpoint_share=1, **OPTIONS,
     )  # fmt: skip
 
 

@@ -33,6 +33,7 @@ def test_a_node_lost_a_node_gained_and_the_head_lost(tmp_path):
     assert not psutil.wait_procs(left, timeout=60)[1]
     resumed = train(
         ToyChain(), INPUTS, OUTPUTS, run_dir=tmp_path / "run", resume=True, checkpoint_rounds=1,
+        checkpoint_share=1,
         **config,
     )  # fmt: skip
     assert np.array_equal(resumed.model.w, whole.model.w)

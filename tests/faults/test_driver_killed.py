@@ -28,7 +28,8 @@ from pathlib import Path
 from distsvm import MulticlassTask, resume, train
 
 data, home, n_kills = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
-config = dict(executor="serial", C=2.0, eps=1e-2, n_shards=2, cache_size=3, checkpoint_rounds=2)
+config = dict(executor="serial", C=2.0, eps=1e-2, n_shards=2, cache_size=3,
+              checkpoint_rounds=2, checkpoint_share=1)
 calls = ("replace", "rename", "fsync", "mkdir", "rmdir", "open")
 
 def in_a_fork(work):
@@ -126,7 +127,8 @@ from faulty import CONFIG, INPUTS, OUTPUTS
 
 if __name__ == "__main__":
     train(Faulty(folder=sys.argv[1], how="hang"), INPUTS, OUTPUTS, executor=sys.argv[3],
-          n_workers=2, run_dir=sys.argv[2], checkpoint_rounds=1, cache_size=0, **CONFIG)
+          n_workers=2, run_dir=sys.argv[2], checkpoint_rounds=1, checkpoint_share=1,
+          cache_size=0, **CONFIG)
 """
 
 
@@ -156,6 +158,6 @@ def test_a_driver_killed_while_its_workers_work_leaves_none_and_can_be_resumed(
     assert shared_memory() <= blocks
     task = Faulty(folder=str(marks), how="hang")
     result = train(task, INPUTS, OUTPUTS, executor="serial", run_dir=run, resume=True,
-                   checkpoint_rounds=1, cache_size=0, **CONFIG)  # fmt: skip
+                   checkpoint_rounds=1, checkpoint_share=1, cache_size=0, **CONFIG)  # fmt: skip
     whole = train(ToyChain(), INPUTS, OUTPUTS, executor="serial", cache_size=0, **CONFIG)
     assert np.array_equal(result.model.w, whole.model.w)

@@ -82,7 +82,7 @@ def test_planes_read_back_from_a_checkpoint_give_the_same_bits(solver, in_pieces
         (tmp_path / name).mkdir()
     result = train(
         Faulty(folder=str(tmp_path / "marks"), after=45), *data,
-        run_dir=tmp_path / "run", checkpoint_rounds=1, **config,
+        run_dir=tmp_path / "run", checkpoint_rounds=1, checkpoint_share=1, **config,
     )  # fmt: skip
     assert (tmp_path / "marks" / "failed").exists()
     assert result.history[-1].n_restarts == 1
@@ -96,8 +96,8 @@ def test_planes_of_an_older_checkpoint_do_no_harm(rounds, expected, tmp_path):
         (tmp_path / name).mkdir()
     result = train(
         Faulty(folder=str(tmp_path / "marks"), after=70), INPUTS, OUTPUTS, solver="multi-plane",
-        run_dir=tmp_path / "run", checkpoint_rounds=rounds, executor="processes", n_workers=2,
-        **CONFIG,
+        run_dir=tmp_path / "run", checkpoint_rounds=rounds, checkpoint_share=1,
+        executor="processes", n_workers=2, **CONFIG,
     )  # fmt: skip
     assert (tmp_path / "marks" / "failed").exists()
     assert result.stop_reason == "eps"

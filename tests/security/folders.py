@@ -40,6 +40,7 @@ class Case:
 
     def train(self, run_dir: Path, **options: Any) -> Any:
         given = {"executor": "serial", "n_shards": 2, "checkpoint_rounds": 1, "max_rounds": 4}
+        given |= {"checkpoint_share": 1}
         return distsvm.train(
             self.task, self.inputs, self.outputs, run_dir=str(run_dir),
             **given | self.options | options,

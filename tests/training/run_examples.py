@@ -9,7 +9,7 @@ from distsvm.training.run_folder import RunFolder
 
 INPUTS, OUTPUTS = toy_chains(n=60)
 CONFIG = {"C": 20.0, "eps": 1e-4, "executor": "serial", "n_shards": 5}
-SHORT = {"n_shards": 2, "max_rounds": 4, "checkpoint_rounds": 2}
+SHORT = {"n_shards": 2, "max_rounds": 4, "checkpoint_rounds": 2, "checkpoint_share": 1}
 WORKER_FIELDS = {"seconds", "elapsed_s", "busy_s", "n_restarts", "note"}
 
 

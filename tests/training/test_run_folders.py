@@ -29,7 +29,7 @@ def test_the_folder_holds_what_the_result_says(tmp_path):
 
 
 def test_old_checkpoints_go_and_no_pickle_is_written(tmp_path):
-    go(tmp_path / "run", checkpoint_rounds=3, keep_checkpoints=2)
+    go(tmp_path / "run", checkpoint_rounds=3, checkpoint_share=1, keep_checkpoints=2)
     folders = sorted((tmp_path / "run" / "checkpoints").iterdir())
     assert len(folders) == 2
     for path in (tmp_path / "run").rglob("*.npz"):

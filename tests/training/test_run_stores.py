@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("empty_store")
 
 @pytest.mark.parametrize("road", [{}, {"solver": "multi-plane", "max_rounds": 8}])
 def test_a_run_in_a_store_is_resumed_with_the_bits_of_one_on_a_disk(home, tmp_path, road):
-    road = {"eps": 0.01, "checkpoint_rounds": 3, **road}
+    road = {"eps": 0.01, "checkpoint_rounds": 3, "checkpoint_share": 1, **road}
     whole = go(tmp_path / "whole", **road)
     go(f"{home}/a", callbacks=[StopAfter(4)], **road)
     assert read_state(place(f"{home}/a")).state == "stopped"
