@@ -38,7 +38,7 @@ SETTINGS: Settings = (
 """What decides which kernels a run uses, beside its task and data."""
 WIDE = 5000  # features: w is longer than the driver keeps dense
 MANY = 50  # classes, of which not all fit into LIMITED for every one of MANY · 4 examples
-LIMITED = {"solver": "multi-plane", "plane_memory_mb": 0.05}
+LIMITED = {"solver": "multi-plane", "plane_memory_mb": 0.04}
 N = 12  # examples: types decide what is compiled, not sizes
 
 
@@ -89,7 +89,7 @@ def _problems(name: str, folder: Path) -> Iterator[tuple[Task, Any, Settings]]:
         write_svmlight(folder / "rows.svm", X, y)
         yield make(), folder / "rows.svm", SETTINGS
         if name == "multiclass":
-            yield make(), make_multiclass(4 * MANY, 4, MANY), (LIMITED,)
+            yield make(), make_multiclass(4 * MANY, MANY, MANY), (LIMITED,)
             yield make(), make_sparse_multiclass(4 * MANY, WIDE, MANY), (LIMITED,)
 
 
