@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 from distsvm.cli.formatting import Style, clipped
-from distsvm.storage import json_text
 
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 
@@ -62,6 +61,10 @@ class Output:
     def record(self, event: str, data: dict[str, Any]) -> None:
         """One JSON object on a line of its own; numbers that JSON does not know become null."""
         if self.json:
+            from distsvm.storage import (
+                json_text,  # here, as it loads NumPy, which help does not need
+            )
+
             self._write(self.stdout, [json_text({"event": event, **data}, default=_plain)])
 
     def data(self, text: str) -> None:
