@@ -61,6 +61,10 @@ class Output:
     def record(self, event: str, data: dict[str, Any]) -> None:
         """One JSON object on a line of its own; numbers that JSON does not know become null."""
         if self.json:
+            from distsvm.storage import (
+                json_text,  # here, as it loads NumPy, which help does not need
+            )
+
             self._write(self.stdout, [json_text({"event": event, **data}, default=_plain)])
 
     def data(self, text: str) -> None:

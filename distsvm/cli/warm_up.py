@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,11 +21,24 @@ from distsvm.data.synthetic_trees import make_treebank, write_treebank
 from distsvm.data.templates import Templates
 from distsvm.data.writers import write_svmlight
 from distsvm.kernels.compiling import counted_compiles
-from distsvm.solvers import SOLVERS
 from distsvm.tasks.base import Task
+from distsvm.tasks.parse_oracle import KINDS
 from distsvm.tasks.registry import TASKS
 from distsvm.training.train import train
 
+Settings: TypeAlias = tuple[dict[str, Any], ...]
+
+SETTINGS: Settings = (
+    {"solver": "one-slack", "cache_size": 0},
+    {"solver": "one-slack", "cache_size": 5},
+    {"solver": "multi-plane"},
+    {"solver": "multi-plane", "n_blocks": 1},
+    {"solver": "multi-plane", "asynchronous": True},
+)
+"""What decides which kernels a run uses, beside its task and data."""
+WIDE = 5000  # features: w is longer than the driver keeps dense
+MANY = 50  # classes, of which not all fit into LIMITED for every one of MANY · 4 examples
+LIMITED = {"solver": "multi-plane", "plane_memory_mb": 0.04}
 N = 12  # examples: types decide what is compiled, not sizes
 
 
@@ -39,8 +52,8 @@ def run(args: argparse.Namespace, output: Output) -> int:
     with tempfile.TemporaryDirectory(prefix="distsvm-") as folder, _without_advice():
         for name in TASKS:
             with counted_compiles() as n_compiled:
-                for task, data in _problems(name, Path(folder)):
-                    _use(task, data)
+                for task, data, settings in _problems(name, Path(folder)):
+                    _use(task, data, settings)
             total += n_compiled()
             output.record("warm-up", {"task": name, "n_compiled": n_compiled()})
             output.say(f"{name}: {counted(n_compiled(), 'kernel')} compiled")
@@ -51,7 +64,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     return exits.DONE
 
 
-def _problems(name: str, folder: Path) -> Iterator[tuple[Task, Any]]:
+def _problems(name: str, folder: Path) -> Iterator[tuple[Task, Any, Settings]]:
     """Tasks of one structure and examples of every kind that its kernels tell apart."""
     make = TASKS[name]
     if name == "sequence":
@@ -59,31 +72,32 @@ def _problems(name: str, folder: Path) -> Iterator[tuple[Task, Any]]:
         tagged = [(features(words), tags) for words, tags in make_tagged_sentences(N)]
         for order in (1, 2):
             for losses in ("hamming", "zero-one"):
-                yield make(losses=losses, order=order), tagged  # type: ignore[call-arg]
+                yield make(losses=losses, order=order), tagged, SETTINGS  # type: ignore[call-arg]
     elif name == "parse":
         write_treebank(folder / "trees.mrg", make_treebank(N, max_length=8))
-        for losses in ("f1", "brackets", "zero-one"):
+        for losses in KINDS:
             for words in (False, True):
-                yield make(losses=losses, words=words), folder / "trees.mrg"  # type: ignore[call-arg]
+                yield make(losses=losses, words=words), folder / "trees.mrg", SETTINGS  # type: ignore[call-arg]
     else:
         k = 2 if name == "binary" else 3
         costs = np.ones((k, k)) - np.eye(k)
         X, y = make_multiclass(N, 4, k)
-        yield make(), (X, y)
-        yield make(losses=costs, scale=True), (X, y)  # type: ignore[call-arg]
-        yield make(), (X.astype(np.float32), y)
-        yield make(), make_sparse_multiclass(N, 30, k)
+        yield make(), (X, y), SETTINGS
+        yield make(losses=costs, scale=True), (X, y), SETTINGS  # type: ignore[call-arg]
+        yield make(), (X.astype(np.float32), y), SETTINGS
+        yield make(), make_sparse_multiclass(N, WIDE, k), SETTINGS
         write_svmlight(folder / "rows.svm", X, y)
-        yield make(), folder / "rows.svm"
+        yield make(), folder / "rows.svm", SETTINGS
+        if name == "multiclass":
+            yield make(), make_multiclass(4 * MANY, MANY, MANY), (LIMITED,)
+            yield make(), make_sparse_multiclass(4 * MANY, WIDE, MANY), (LIMITED,)
 
 
-def _use(task: Task, data: Any) -> None:
-    """Train with every solver, score and predict."""
+def _use(task: Task, data: Any, settings: Settings) -> None:
+    """Train with every setting, and score, which predicts."""
     for rescaling in sorted(task.rescalings):
-        for solver in SOLVERS:
-            result = train(
-                task, data, rescaling=rescaling, solver=solver, max_rounds=4, executor="serial",
-            )  # fmt: skip
+        for more in settings:
+            result = train(task, data, rescaling=rescaling, max_rounds=4, executor="serial", **more)
             result.model.evaluate(data, executor="serial")
 
 
