@@ -13,7 +13,6 @@ from typing import Any, TextIO
 
 from distsvm.cli.formatting import Style, clipped, rendered
 from distsvm.cli.signs import spelt
-from distsvm.storage import json_text
 
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 
