@@ -94,7 +94,7 @@ def spoil(folder: Path, rng: random.Random, only: tuple[str, ...] | None = None)
         with np.load(file) as kept:
             arrays = dict(kept)
         name = rng.choice(sorted(arrays))
-        arrays[name] = _spoiled(arrays[name], rng)
+        arrays[name] = spoiled(arrays[name], rng)
         if way == 1:
             del arrays[name]
         np.savez(file, **arrays)
@@ -108,7 +108,7 @@ def spoil(folder: Path, rng: random.Random, only: tuple[str, ...] | None = None)
     _sign(folder)
 
 
-def _spoiled(array: np.ndarray, rng: random.Random) -> np.ndarray:
+def spoiled(array: np.ndarray, rng: random.Random) -> np.ndarray:
     """Other numbers, another shape or another type."""
     way = rng.randrange(6)
     if way == 0 or not array.size:
