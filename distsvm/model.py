@@ -19,11 +19,12 @@ from distsvm.data import Dataset, PairData, open_data, open_inputs
 from distsvm.data.remembered import check_notes, recalled
 from distsvm.data.shard import ShardSpec
 from distsvm.data.words import TextData, WordData, templates_of
-from distsvm.errors import DAMAGE, DataError, ModelError
+from distsvm.errors import DAMAGE, DataError, ModelError, StoreError
 from distsvm.executors import make_executor
 from distsvm.messages import Score
 from distsvm.storage import (
     MANIFEST,
+    Place,
     Where,
     place,
     read_arrays,
@@ -223,6 +224,18 @@ def check_target(path: Where) -> None:
         raise ModelError(f"{folder} is a file, expected a folder for the model")
 
 
+def _folder_of(folder: Place) -> Place:
+    """The folder itself, or that of the model of the run that it is."""
+    try:
+        if not (folder / "run.json").exists():
+            return folder
+        if (folder / "model").exists():
+            return folder / "model"
+    except StoreError as error:
+        raise ModelError(str(error)) from error
+    raise ModelError(f"the run in {folder} has no model yet")
+
+
 def load_model(path: Where, task: type[Task] | None = None) -> Model:
     """The model that was saved in a folder.
 
@@ -233,11 +246,7 @@ def load_model(path: Where, task: type[Task] | None = None) -> Model:
     task : class, optional
         The task's class, if it is not one of distsvm's own; its code is never taken from a file.
     """
-    folder = place(path)
-    if (folder / "run.json").exists():
-        folder = folder / "model"
-        if not folder.exists():
-            raise ModelError(f"the run in {path} has no model yet")
+    folder = _folder_of(place(path))
     manifest = read_manifest(folder / MANIFEST, "model", FORMAT, ModelError)
     facts = manifest.get("facts", {})
     try:

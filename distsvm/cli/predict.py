@@ -49,6 +49,8 @@ def run(args: argparse.Namespace, output: Output) -> int:
     started, n = time.perf_counter(), 0
     place = given_config(args, WHERE)
     check_config(place)
+    if (args.text is None) == (args.data is None):
+        raise ConfigError("--data or --text is required, and only one of them")
     model = read_model(args.model, args.task)
     writer = make_writer(args, model, output)
     target = args.output or ("-" if writer.on_screen else None)
@@ -80,8 +82,6 @@ def run(args: argparse.Namespace, output: Output) -> int:
 
 def _inputs(args: argparse.Namespace, model: Model) -> Dataset:
     """What to predict on: plain sentences, or files."""
-    if (args.text is None) == (args.data is None):
-        raise ConfigError("--data and --text: expected one of them")
     if args.text is None and "-" not in args.data:
         return model.inputs(args.data, **data_options(args, formats_of(model.task), model))
     if args.data not in (None, ["-"]):

@@ -46,6 +46,19 @@ class SequenceRows:
         tokens = self.tokens.take(spread(self.starts[which], lengths))
         return SequenceRows(tokens, offsets(lengths), self.names)
 
+    def joined(self, others: Sequence[SequenceRows]) -> SequenceRows:
+        """A copy of these sequences and those of the others."""
+        parts = [self, *others]
+        names, tokens = self.names, [part.tokens for part in parts]
+        if names is not None:
+            names, numbers = _merged([part.names for part in parts if part.names is not None])
+            tokens = [
+                SparseRows(own.values, number[own.columns], own.starts, names.size)
+                for own, number in zip(tokens, numbers, strict=True)
+            ]
+        lengths = np.concatenate([np.diff(part.starts) for part in parts])
+        return SequenceRows(tokens[0].joined(tokens[1:]), offsets(lengths), names)
+
 
 @dataclass(frozen=True, eq=False)
 class TagRows:
@@ -60,6 +73,22 @@ class TagRows:
     def take(self, which: np.ndarray) -> TagRows:
         """A copy of the tags of the sequences with these numbers."""
         return TagRows(self.codes[which], self.names)
+
+    def joined(self, others: Sequence[TagRows]) -> TagRows:
+        """A copy of these tags and those of the others."""
+        parts = [self, *others]
+        names, numbers = _merged([part.names for part in parts])
+        codes = [number[part.codes.values] for part, number in zip(parts, numbers, strict=True)]
+        lengths = np.concatenate([part.codes.lengths for part in parts])
+        dtype = self.codes.values.dtype
+        return TagRows(Ragged(np.concatenate(codes).astype(dtype), offsets(lengths)), names)
+
+
+def _merged(own: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """All names, the first's in its order, and the number there of every name of each list."""
+    number = {name: i for i, name in enumerate(dict.fromkeys(np.concatenate(own).tolist()))}
+    numbers = [np.array([number[name] for name in names.tolist()], np.int32) for names in own]
+    return np.array(list(number), dtype=np.result_type(*own)), numbers
 
 
 def pack_sequences(inputs: Iterable[Sequence[Any]], first: int = 0) -> SequenceRows:

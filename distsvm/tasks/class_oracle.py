@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -221,7 +221,9 @@ class ClassOracle(Oracle):
             **{name: array for name, array in known.items() if array is not None},
         }
 
-    def over(self, arrays: dict[str, np.ndarray], numbers: range) -> ClassOracle:
+    def over(
+        self, arrays: dict[str, np.ndarray], numbers: range, unfit: Sequence[int] = ()
+    ) -> ClassOracle:
         new = copy.copy(self)
         vars(new).pop("square_norms", None)
         given = {name: frozen(array) for name, array in arrays.items()}
@@ -235,7 +237,8 @@ class ClassOracle(Oracle):
             checks.array("values", given["values"], "f", (n_rows, self.task.n_features))
             new.rows = DenseRows(given["values"])
         if "truth" in given:
-            checks.within("truth", given["truth"], -1, self.task.labels.size, new.rows.n_rows)
+            truth = checks.vector("truth", given["truth"], "i", new.rows.n_rows)
+            checks.within("truth", np.delete(truth, unfit), -1, self.task.labels.size)
         new.n, new.numbers = new.rows.n_rows, numbers
         new.truth, new.weight = given.get("truth"), given.get("weight")
         new._measure()

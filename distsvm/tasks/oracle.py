@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,10 +180,13 @@ class Oracle(ABC):
         """The packed examples as plain arrays, for `over`; None where they are Python objects."""
         return None
 
-    def over(self, arrays: dict[str, np.ndarray], numbers: range) -> Oracle:
+    def over(
+        self, arrays: dict[str, np.ndarray], numbers: range, unfit: Sequence[int] = ()
+    ) -> Oracle:
         """The oracle of the same task over the examples that `arrays` gave these of.
 
-        For training and evaluation: it need not know its inputs as the user does.
+        For training and evaluation: it need not know its inputs as the user does. Rows that are
+        `unfit` may have true outputs that are not the task's.
         """
         raise NotImplementedError(f"{type(self).__name__} gives no arrays")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -264,7 +264,9 @@ class ParseOracle(Oracle):
                 known |= {name: rows.values, f"{name}_starts": rows.starts}
         return {name: array for name, array in known.items() if array is not None}
 
-    def over(self, arrays: dict[str, np.ndarray], numbers: range) -> ParseOracle:
+    def over(
+        self, arrays: dict[str, np.ndarray], numbers: range, unfit: Sequence[int] = ()
+    ) -> ParseOracle:
         new = copy.copy(self)
         words = checks.within("words", arrays["words"], -1, self.tables.word_starts.size - 1)
         starts = checks.starts("words_starts", arrays["words_starts"], words.size)

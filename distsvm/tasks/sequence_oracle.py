@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -346,7 +346,9 @@ class SequenceOracle(Oracle):
             **{name: array for name, array in known.items() if array is not None},
         }  # fmt: skip
 
-    def over(self, arrays: dict[str, np.ndarray], numbers: range) -> SequenceOracle:
+    def over(
+        self, arrays: dict[str, np.ndarray], numbers: range, unfit: Sequence[int] = ()
+    ) -> SequenceOracle:
         given = {name: frozen(array) for name, array in arrays.items()}
         new = copy.copy(self)
         entries = given["values"], given["columns"], given["entries"]
@@ -354,8 +356,11 @@ class SequenceOracle(Oracle):
         checks.starts("entries", entries[2], entries[1].size)
         checks.starts("starts", given["starts"], entries[2].size - 1)
         if "truth" in given:
-            n_tags, n_tokens = self.task.tags().size, int(given["starts"][-1])
-            checks.within("truth", given["truth"], -1, n_tags, n_tokens)
+            fit = np.ones(given["starts"].size - 1, dtype=bool)
+            fit[unfit] = False
+            truth = checks.vector("truth", given["truth"], "i", int(given["starts"][-1]))
+            known = truth[np.repeat(fit, np.diff(given["starts"]))]
+            checks.within("truth", known, -1, self.task.tags().size)
         new.tokens, new.starts = SparseRows(*entries, self.task.n_features), given["starts"]
         new.lengths, new.n, new.numbers = np.diff(new.starts), new.starts.size - 1, numbers
         new.truth = Ragged(given["truth"], new.starts) if "truth" in given else None

@@ -86,7 +86,7 @@ def _packed(
 
     def opened(numbers: range, packed: Packed = packed) -> Oracle:
         with packed.believed():
-            return frame.over(packed.arrays(mapped=False), numbers)
+            return frame.over(packed.arrays(mapped=False), numbers, list(unfit))
 
     weight = None if weight is None else np.array(weight)
     return Piece(**notes, unfit=unfit, unseen=unseen, weight=weight, open=opened)

@@ -96,7 +96,7 @@ def test_the_help_names_the_default_of_the_library(option):
     [
         ("--eps", "primal − dual ≤ C·eps"),
         ("--rel-gap", "(primal − dual) / primal ≤ X"),
-        ("--C", "10 · Σ c_i · Δ̄ / mean ‖Ψ(x, y)‖²"),
+        ("--C", "10 · n · Δ̄ / mean ‖Ψ(x, y)‖²"),
         ("--C-per-example", "C = C_per_example · Σ c_i"),
         ("--stabilise", "(1 − µ)·w_best + µ·w_model"),
     ],

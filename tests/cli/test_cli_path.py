@@ -88,7 +88,8 @@ def test_the_plot_shows_every_value(files, capsys, tmp_path, ending, choice):
     assert len([p for p in drawing.iter(f"{SVG}path") if p.get("class") == "chosen"]) == (
         0 if choice == "none" else n_panels
     )
-    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert "http:" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert "https:" not in text
     assert not list(tmp_path.glob(".*.part"))
 
 

@@ -125,7 +125,8 @@ def test_forbidden_gold_tags_are_refused_or_left_out(capsys, tmp_path):
     sentences = [(["a", "b"], ["O", "B-X"]), (["c", "d"], ["O", "I-X"])] * 5
     write_conll(tmp_path / "t.conll", sentences)
     words = train_words(tmp_path / "t.conll", tmp_path / "m", "--allowed", "bio")
-    assert "example 1: tag 'I-X' after 'O' is not allowed" in run(capsys, *words, code=3).err
+    told = "line 4, sentence 'c d' (example 1): tag 'I-X' after 'O' is not allowed"
+    assert told in run(capsys, *words, code=3).err
     said = run(capsys, *words, "--unfit", "drop")
     assert "left out     5 examples" in said.out
     assert "5 of 10 examples" in said.err
@@ -309,8 +310,8 @@ def test_every_line_of_a_text_has_its_line_of_tags(files, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ([], "--data and --text: expected one of them"),
-        (["--text", "a", "--data", "b.txt"], "--data and --text: expected one of them"),
+        ([], "--data or --text is required, and only one of them"),
+        (["--text", "a", "--data", "b.txt"], "--data or --text is required, and only one of them"),
         (["--data", "-", "b.txt"], "--data - reads plain sentences from standard input"),
         (["--text", "a", "--format", "conll"], "--text and --data - are plain text"),
     ],

@@ -8,8 +8,7 @@ from folders import CASES, _sign, copied
 
 from distsvm import MulticlassTask, load_model, train
 from distsvm.errors import CheckpointError, DataError, ModelError
-
-NEWEST = "round-00000004"
+from distsvm.training.checkpoint import checkpoint_folders
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +34,7 @@ def change_arrays(path, **changes):
 def resumed(runs, tmp_path, name, file, **changes):
     case, run = runs(name)
     folder = copied(run, tmp_path / "run")
-    change_arrays(folder / "checkpoints" / NEWEST / file, **changes)
+    change_arrays(checkpoint_folders(folder)[-1] / file, **changes)
     _sign(folder)
     return case.train(folder, resume=True, max_rounds=6)
 
@@ -79,14 +78,14 @@ def test_classes_that_are_no_numbers_or_texts_are_refused(runs, tmp_path, dtype)
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["classes", "sequence-cuts"])
 def test_cut_dense_of_a_wrong_shape_or_type_is_refused(runs, tmp_path, name, bent):
-    with pytest.raises(CheckpointError, match=f"{NEWEST} is damaged: (cut_dense|gram) "):
+    with pytest.raises(CheckpointError, match=r"round-0000000\d is damaged: (cut_dense|gram) "):
         resumed(runs, tmp_path, name, "driver.npz", cut_dense=bent)
 
 
 @pytest.mark.parametrize("array", ["best_w", "w"])
 @pytest.mark.parametrize("name", ["classes", "sequence"])
 def test_a_w_that_is_empty_is_refused(runs, tmp_path, name, array):
-    with pytest.raises(CheckpointError, match=f"{NEWEST} is damaged: {array} has 0 values"):
+    with pytest.raises(CheckpointError, match=rf"round-0000000\d is damaged: {array} has 0 values"):
         resumed(runs, tmp_path, name, "driver.npz", **{array: lambda a: np.zeros(0)})
 
 

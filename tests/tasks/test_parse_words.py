@@ -264,7 +264,7 @@ TREES = make_treebank(100, seed=0)
 def go(losses="f1", executor="serial", **more):
     inputs = [[word for word, _ in tree.sentence()] for tree in TREES]
     task = ParseTask(losses, words=True)
-    config = {"C": 100.0, "eps": 0.02, "n_shards": 4, "max_rounds": 200}
+    config = {"C": 100.0, "eps": 0.02, "n_shards": 4, "n_blocks": 2, "max_rounds": 200}
     return train(task, inputs, TREES, executor=executor, **config | more)
 
 

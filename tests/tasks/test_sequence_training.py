@@ -8,7 +8,7 @@ from distsvm import Callback, load_model, train
 from distsvm.tasks.sequence import SequenceTask
 
 INPUTS, OUTPUTS = chains(48)
-CONFIG = {"C": 30.0, "eps": 0.02, "n_shards": 3}
+CONFIG = {"C": 30.0, "eps": 0.02, "n_shards": 3, "n_blocks": 3}
 
 
 def go(task=None, executor="serial", **more):

@@ -63,7 +63,7 @@ def test_every_executor_gives_the_same_bits(solver, executor, n_workers, request
     if executor == "ray":
         request.getfixturevalue("ray_session")
     task, X, y = chains()
-    config = {"Cs": [0.1, 1.0, 10.0], "solver": solver, "n_shards": 4, "validation": (X, y)}
+    config = {"Cs": [0.1, 1.0, 10.0], "solver": solver, "n_shards": 4, "n_blocks": 2}
     config["validation"] = list(zip(X, y, strict=True))
     one, many = Models(), Models()
     a = path(task, X, y, executor="serial", callbacks=[one], **config)

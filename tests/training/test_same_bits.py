@@ -108,7 +108,7 @@ def test_same_bits(problem, executor, n_workers, request):
 def test_same_bits_where_sums_are_sparse(n_shards, n_workers):
     # So few entries that some partial sums travel sparse and others stay dense.
     X, y = make_sparse_multiclass(600, 3000, 5)
-    config = {"n_shards": n_shards, "max_rounds": 8}
+    config = {"n_shards": n_shards, "solver": "one-slack", "max_rounds": 8}
     one = train(MulticlassTask(), (X, y), executor="serial", **config)
     two = train(MulticlassTask(), (X, y), executor="processes", n_workers=n_workers, **config)
     assert np.array_equal(one.model.w, two.model.w)
