@@ -3,14 +3,12 @@
 from itertools import product
 
 import numpy as np
-import pytest
 
 from distsvm.data.grammar import Grammar
 from distsvm.data.ragged import Ragged
 from distsvm.data.shard import Shard
 from distsvm.data.synthetic_trees import make_treebank
 from distsvm.data.trees import Tree
-from distsvm.errors import DataError
 from distsvm.kernels import cky_rows
 from distsvm.tasks.parse import ParseTask
 from distsvm.tasks.parse_rows import encode
