@@ -79,7 +79,7 @@ def test_too_many_prefixes_give_a_flat_tree_and_a_note(caplog):
     oracle = task.oracle(task.shard([x[:4], x * 4]), "margin")
     oracle.max_items = 500
     trees = oracle.public(oracle.decode(oracle.view(np.zeros(task.dim)), np.arange(2)))
-    assert [len(tree.children) for tree in trees] == [1, 100]
+    assert [(tree.label, len(tree.children)) for tree in trees] == [("A", 4), ("TOP", 100)]
     assert "1 of 2 sentences are too long for memory_mb=1024" in caplog.text
 
 
