@@ -117,6 +117,8 @@ class Sums:
         Planes held in the cache afterwards.
     exact : bool
         Whether every fresh plane is the exact maximum (otherwise `upper` only bounds it).
+    late : bool
+        Whether the time was over before all that were to be asked were.
     """
 
     a: Vector
@@ -127,6 +129,7 @@ class Sums:
     n_hits: int
     n_planes: int
     exact: bool
+    late: bool = False
 
     def __add__(self, other: Sums) -> Sums:
         return Sums(
@@ -138,6 +141,7 @@ class Sums:
             n_hits=self.n_hits + other.n_hits,
             n_planes=self.n_planes + other.n_planes,
             exact=self.exact and other.exact,
+            late=self.late or other.late,
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -234,7 +238,8 @@ class Ascended:
     holding : Holding or None
         What the block had before the changes; only where all were asked.
     upper, exact :
-        Σ c_i·(upper bound of H_i(w)) where all were asked, and whether it is the exact maximum.
+        Σ c_i·(upper bound of H_i(w)), and whether it is the exact maximum; infinite unless all
+        were asked.
     gap, held_gap : float
         The sum of the examples' shares of the gap, when the oracle was last asked about them, and
         as far as the planes show it that are held.
@@ -246,6 +251,8 @@ class Ascended:
         Of this round.
     lost : bool
         Whether the block began anew: its worker was built again since the last round.
+    late : bool
+        Whether the time was over before the round was.
     """
 
     u: Vector
@@ -264,6 +271,7 @@ class Ascended:
     n_bytes: int
     work: float
     lost: bool
+    late: bool = False
 
     def __add__(self, other: Ascended) -> Ascended:
         both = self.holding is not None and other.holding is not None
@@ -284,6 +292,7 @@ class Ascended:
             n_bytes=max(self.n_bytes, other.n_bytes),
             work=self.work + other.work,
             lost=self.lost or other.lost,
+            late=self.late or other.late,
         )
 
 

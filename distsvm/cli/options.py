@@ -63,7 +63,8 @@ GROUPS: dict[str, tuple[Option, ...]] = {
         Option("--max-rounds", "max_rounds", maybe_whole, "N",
                "stop after so many rounds of the whole run. Default: none"),
         Option("--max-seconds", "max_seconds", maybe_number, "S",
-               "stop after so many seconds of this session. Default: none"),
+               "stop after so many seconds of this session, in the middle of a round if need be, "
+               "within one call of the search. Default: none"),
         Option("--patience", "patience", whole, "N",
                "with --validation: stop when the w of so many better primal values in a row have "
                "brought no lower validation loss. Default: 10"),

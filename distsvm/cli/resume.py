@@ -70,11 +70,12 @@ def run(args: argparse.Namespace, output: Output) -> int:
         lambda callbacks: resume(args.run_dir, task=task, callbacks=callbacks, **changes),
         max_seconds=config.max_seconds,
         run_dir=args.run_dir,
+        task=args.task,
     )
     if args.model is not None:
         result.model.save(args.model)
     model = args.model or str(place(args.run_dir) / "model")
-    return finish(output, result, compiled, model=model, run_dir=args.run_dir)
+    return finish(output, result, compiled, model=model, run_dir=args.run_dir, task=args.task)
 
 
 def _as_job(args: argparse.Namespace, output: Output) -> int:

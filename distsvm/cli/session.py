@@ -24,7 +24,7 @@ from distsvm.cli.progress import (
 )
 from distsvm.kernels.compiling import on_first_compile
 from distsvm.solvers.base import Round
-from distsvm.training.advice import command
+from distsvm.training.advice import command, own_task
 from distsvm.training.callbacks import Callback, PathStep, RunStart
 from distsvm.training.path_result import PathPoint
 
@@ -43,11 +43,13 @@ def watched(
     doing: str = "loading and scanning the data",
     max_seconds: float | None = None,
     run_dir: str | None = None,
+    task: str | None = None,
     json_lines: type[Display] | None = None,
 ) -> tuple[Result, bool]:
     """Run `call(callbacks)`, a training run or several, with progress shown and Ctrl-C obeyed.
 
-    `doing` is what happens before the first round; `json_lines` takes the place of JsonLines.
+    `doing` is what happens before the first round, and `task` what --task was, for advice;
+    `json_lines` takes the place of JsonLines.
 
     The first Ctrl-C ends the run after the current round, as "interrupted"; before the first
     round, and at the second Ctrl-C, KeyboardInterrupt is raised at once.
@@ -66,7 +68,8 @@ def watched(
             return call([display, interrupts]), display.compiled
     except KeyboardInterrupt:
         if run_dir is not None and display.progress.record is not None:
-            output.note(f"go on from the last checkpoint: {command('resume', run_dir)}")
+            again = command("resume", run_dir, *own_task(task))
+            output.note(f"go on from the last checkpoint: {again}")
         raise
 
 

@@ -21,7 +21,7 @@ from distsvm.cli.output import Output
 from distsvm.errors import DistSVMError
 from distsvm.report import write_report
 from distsvm.solvers.base import Round
-from distsvm.training.advice import command
+from distsvm.training.advice import command, own_task
 from distsvm.training.result import TrainResult
 from distsvm.training.run_state import RunState
 
@@ -38,7 +38,7 @@ REASONS = {
 CERTIFICATES = {
     "exact": "dual ≤ optimum ≤ primal",
     "upper bound": "dual ≤ optimum ≤ primal, where the primal is itself an upper bound",
-    "none": "nothing is certified",
+    "none": "dual ≤ optimum, and no primal value is known",
 }
 
 
@@ -80,8 +80,12 @@ def finish(
     model: str | Path | None,
     run_dir: str | None,
     resumable: bool = True,
+    task: str | None = None,
 ) -> int:
-    """Say how the run ended and where its model is; returns the exit code."""
+    """Say how the run ended and where its model is; returns the exit code.
+
+    `task` is what --task was, for the advice.
+    """
     code = code_of_end(result.stop_reason, result.eps, result.rel_gap)
     places = {"model": None if model is None else str(model), "run_dir": run_dir}
     extra = {"exit_code": code, "hinge_loss": hinge_loss(result)}
@@ -95,7 +99,7 @@ def finish(
         rows.append(("report", _reported(run_dir)))
     output.say(*pairs(rows, output.style, output.width))
     if result.stop_reason in ("interrupted", "max_rounds", "max_seconds") and resumable:
-        output.note(_how_to_go_on(result, model, run_dir))
+        output.note(_how_to_go_on(result, model, run_dir, task))
     return code
 
 
@@ -165,11 +169,13 @@ def _times(by_phase: dict[str, float], compiled: bool) -> str:
     return f"{seconds(total)}: {', '.join(parts)}{with_compiling}"
 
 
-def _how_to_go_on(result: TrainResult, model: str | Path | None, run_dir: str | None) -> str:
+def _how_to_go_on(
+    result: TrainResult, model: str | Path | None, run_dir: str | None, task: str | None
+) -> str:
     word = {"interrupted": "interrupted"}.get(result.stop_reason, "stopped")
     where = f"{word} after round {result.n_rounds}"
     if run_dir is None:
         how = "" if model is None else f"; --start {shlex.quote(str(model))} begins at its model"
         return f"{where}; without --run-dir it cannot be resumed{how}"
     limit = ["--max-rounds", "N"] if result.stop_reason == "max_rounds" else []
-    return f"{where}; go on with: {command('resume', run_dir, *limit)}"
+    return f"{where}; go on with: {command('resume', run_dir, *own_task(task), *limit)}"

@@ -94,10 +94,11 @@ def run(args: argparse.Namespace, output: Output) -> int:
         doing=f"loading and scanning {size(n_bytes)} of data",
         max_seconds=config.get("max_seconds"),
         run_dir=run_dir,
+        task=args.task,
     )
     model = args.model
     if model is not None:
         result.model.save(model)
     elif run_dir is not None:
         model = str(place(run_dir) / "model")
-    return finish(output, result, compiled, model=model, run_dir=run_dir)
+    return finish(output, result, compiled, model=model, run_dir=run_dir, task=args.task)

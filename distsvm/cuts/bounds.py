@@ -25,6 +25,8 @@ class Target:
 
     def reached(self, C: float, gap: float, primal: float) -> str | None:
         """The name of the rule that a certified gap fulfils; None if it is still too large."""
+        if math.isinf(gap):  # without a certificate, the primal is infinite too
+            return None
         if self.eps is not None and gap <= C * self.eps:
             return "eps"
         if self.rel_gap is not None and gap <= self.rel_gap * abs(primal):
@@ -65,7 +67,7 @@ class Bounds:
     @property
     def certificate(self) -> str:
         """What the primal value is: "exact", an "upper bound", or "none" before the first."""
-        if self.w is None:
+        if self.primal == math.inf:
             return "none"
         return "exact" if self.exact else "upper bound"
 

@@ -26,6 +26,8 @@ class Answer:
     exact : bool
     n_calls, n_hits, n_planes : int
         Oracle calls made, examples served from caches, planes held in them now.
+    late : bool
+        Whether the time was over before all that were to be asked were. The cuts hold all the same.
     """
 
     cuts: list[Cut]
@@ -35,6 +37,7 @@ class Answer:
     n_calls: int
     n_hits: int
     n_planes: int
+    late: bool = False
 
 
 class Risk(Protocol):

@@ -88,6 +88,7 @@ class ExampleRisk:
             n_calls=sum(s.n_calls for s in sums),
             n_hits=sum(s.n_hits for s in sums),
             n_planes=sum(s.n_planes for s in sums),
+            late=any(s.late for s in sums),
         )
 
 

@@ -154,8 +154,11 @@ class State(Protocol):
     """What a solver knows between two rounds; with it a run goes on as if never stopped."""
 
     bounds: Bounds
+    w: np.ndarray
     number: int
     clock: PhaseClock
+    late: bool
+    """Whether the time was over before the last round was: no state to go on from elsewhere."""
     plane_bytes: int
     """Memory of the planes that workers hold for this solver."""
 

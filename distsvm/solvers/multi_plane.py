@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from distsvm.cuts.bounds import Bounds, Target
-from distsvm.messages import Ascended, Ascent
+from distsvm.messages import Ascended, Ascent, Holding
 from distsvm.risks.algebra import advance, combination
 from distsvm.risks.blocks import BlockRisk
 from distsvm.solvers.base import Round
@@ -126,11 +126,16 @@ class MultiPlane:
             point = self._point(state) if ask == "all" else None
             with state.clock.phase("cache" if ask == "none" else "oracle"):
                 answers = risk.ascend(state.w, point, self._todo(risk, state, ask))
+            state.late = any(answer.late for answer in answers)
+            if ask == "all" and state.late and math.isinf(sum(a.upper for a in answers)):
+                ask = "some"  # what was found holds, and certifies nothing
             primal = None
             with state.clock.phase("cuts"):
                 counted = self._freeze(risk, state, answers)
                 if ask == "all":
                     primal = self._certify(risk, state, point, counted, before)
+                elif state.late:
+                    self._certify_dual(risk, state, risk.holdings())
                 gain = self._take(state, counted)
                 if ask != "none":
                     self._begin_count(risk, state, ask)
@@ -189,9 +194,24 @@ class MultiPlane:
         answers: Sequence[Ascended],
         before: tuple[float, float],
     ) -> float:
-        """P where all were asked; and w and D anew from the α that the round began with."""
+        """P where all were asked, and D of the α that the round began with."""
         asked = state.w if point is None else np.array(point)  # the average will move on
-        holdings = [answer.holding for answer in answers if answer.holding is not None]
+        self._certify_dual(risk, state, [a.holding for a in answers if a.holding is not None])
+        mean = sum(answer.upper for answer in answers) / risk.total_weight
+        primal = 0.5 * dot(asked, asked) + self.C * mean
+        state.bounds.add_primal(primal, asked, all(answer.exact for answer in answers))
+        if state.bounds.primal == before[0]:
+            state.ask_average = not state.ask_average
+        if 0 < state.gap < math.inf:
+            state.unseen = max(1.0, state.bounds.gap / state.gap)
+        same = (state.bounds.primal, state.bounds.dual) == before
+        state.n_stalled = state.n_stalled + 1 if same else min(0, state.n_stalled)
+        return primal
+
+    def _certify_dual(
+        self, risk: BlockRisk, state: MultiPlaneState, holdings: Sequence[Holding]
+    ) -> None:
+        """w and D anew from the α that the round began with."""
         frozen = state.frozen
         counted = [h for k, h in enumerate(holdings) if frozen is None or k not in frozen.blocks]
         # A new array: the one that was asked about stays as it is.
@@ -203,16 +223,6 @@ class MultiPlane:
             state.linear += frozen.b
         state.square = dot(state.w, state.w)
         state.bounds.add_dual(state.dual)
-        mean = sum(answer.upper for answer in answers) / risk.total_weight
-        primal = 0.5 * dot(asked, asked) + self.C * mean
-        state.bounds.add_primal(primal, asked, all(answer.exact for answer in answers))
-        if state.bounds.primal == before[0]:
-            state.ask_average = not state.ask_average
-        if 0 < state.gap < math.inf:
-            state.unseen = max(1.0, state.bounds.gap / state.gap)
-        same = (state.bounds.primal, state.bounds.dual) == before
-        state.n_stalled = state.n_stalled + 1 if same else min(0, state.n_stalled)
-        return primal
 
     def _freeze(
         self, risk: BlockRisk, state: MultiPlaneState, answers: Sequence[Ascended]

@@ -53,6 +53,8 @@ class MultiPlaneState:
         planes, and the work since the last copy.
     n_stalled : int
         Certifying rounds in a row that moved no bound; below 0 after a loss.
+    late : bool
+        Whether the time was over before the last round was.
     """
 
     bounds: Bounds
@@ -82,6 +84,7 @@ class MultiPlaneState:
     uncopied: float = 0.0
     number: int = 0
     n_stalled: int = 0
+    late: bool = False
     n_calls: int = 0
     n_visits: int = 0
     n_planes: int = 0

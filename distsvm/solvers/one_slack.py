@@ -22,8 +22,8 @@ from distsvm.vectors import dot, mix
 QP_SHARE = 0.1
 # A cached cut is taken while it is violated by this part of that of the oracle's last cut.
 CACHE_SHARE = 0.1
-# The model's own w is asked about, stabilised or not, after a cut of the oracle whose violation was
-# below this part of gap/C.
+# The model's own w is asked about, stabilised or not, after a cut of all examples whose violation
+# was below this part of gap/C.
 TRUST = 0.1
 # A violation below this part of the slack is rounding.
 ROUNDING = 1e-13
@@ -38,9 +38,11 @@ class OneSlackState:
     w: np.ndarray
     start: np.ndarray | None = None
     number: int = 0
-    asked_violation: float = 0.0
+    asked_violation: float = 0.0  # of the last cut from the oracle
+    full_violation: float = 0.0  # of the last one that asked about all examples
     sharpness: float = 1.0
     n_stalled: int = 0
+    late: bool = False
     n_calls: int = 0
     n_hits: int = 0
     n_planes: int = 0
@@ -64,7 +66,7 @@ class OneSlackState:
                 "numbers": np.array(
                     [self.number, self.n_stalled, self.n_calls, self.n_hits, self.n_planes]
                 ),
-                "reals": np.array([self.asked_violation, self.sharpness]),
+                "reals": np.array([self.asked_violation, self.sharpness, self.full_violation]),
                 "start": np.zeros(0) if self.start is None else self.start,
             }
         )
@@ -134,7 +136,7 @@ class OneSlack:
         working.rescale(np.full(risk.n_blocks, self.C), factor)
         state = OneSlackState(
             working, earlier.bounds.rescaled(factor), factor * earlier.w,
-            asked_violation=earlier.asked_violation,
+            asked_violation=earlier.asked_violation, full_violation=earlier.full_violation,
         )  # fmt: skip
         self._solve(risk, state, make_qp(self.qp), violation=0.0)
         return state
@@ -170,6 +172,7 @@ class OneSlack:
             state.n_calls += answer.n_calls
             state.n_hits += answer.n_hits
             state.n_planes = answer.n_planes
+            state.late = answer.late
             values = [cut.b - dot(cut.a, state.w) for cut in answer.cuts]
             excess = [v - slack[cut.block] for v, cut in zip(values, answer.cuts, strict=True)]
             return Found(kind, point, answer, float(sum(excess)), float(slack.sum()))
@@ -182,14 +185,17 @@ class OneSlack:
                 return cached
         with state.clock.phase("cuts"):
             point = self._point(state)
+
+        def asked(answer: Answer) -> Found:
+            return found("fresh" if answer.fresh else "refreshed", point, answer)
+
         with state.clock.phase("oracle"):
             if self.refresh_fraction >= 1 or must_certify:
-                return found("fresh", point, risk.fresh(point))
+                return asked(risk.fresh(point))
             while True:
-                answer = risk.refresh(point, state.number, self.refresh_fraction)
-                asked = found("fresh" if answer.fresh else "refreshed", point, answer)
-                if answer.fresh or asked.violation > eps:
-                    return asked
+                some = asked(risk.refresh(point, state.number, self.refresh_fraction))
+                if some.answer.fresh or some.answer.late or some.violation > eps:
+                    return some
 
     def _point(self, state: OneSlackState) -> np.ndarray:
         """Where to ask the oracle: at the model's w, or drawn towards the best w so far."""
@@ -197,8 +203,9 @@ class OneSlack:
             return state.start
         if self.stabilise == 1 or state.bounds.w is None:
             return state.w
-        # The last cut from the oracle said little against the model: let it show its own w.
-        if state.asked_violation <= TRUST * state.bounds.gap / self.C:
+        # The last cut of all examples said little against the model: let it show its own w. A part
+        # of the examples is always violated less, and says nothing here.
+        if state.full_violation <= TRUST * state.bounds.gap / self.C:
             return state.w
         return mix(state.bounds.w, state.w, self.stabilise)
 
@@ -208,6 +215,7 @@ class OneSlack:
             state.asked_violation = max(0.0, found.violation)
         if not found.answer.fresh:
             return None
+        state.full_violation = state.asked_violation
         with state.clock.phase("cuts"):
             primal = 0.5 * dot(found.point, found.point) + self.C * found.answer.risk
         state.bounds.add_primal(primal, found.point, found.answer.exact)
@@ -306,5 +314,7 @@ class OneSlack:
         numbers = checks.vector("numbers", arrays["numbers"], "i").tolist()
         state.number, state.n_stalled, state.n_calls, state.n_hits, state.n_planes = numbers
         reals = checks.vector("reals", arrays["reals"], "f8").tolist()
-        state.asked_violation, state.sharpness = reals
+        # Checkpoints of before have two values: violations of partial rounds were not kept apart.
+        state.asked_violation, state.sharpness, *full = reals
+        (state.full_violation,) = full or [state.asked_violation]
         return state

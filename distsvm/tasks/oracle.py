@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -64,6 +66,9 @@ class Oracle(ABC):
     """
     extent: int = 0
     """What `piece_of` goes by, summed over all rows: bytes of features, or tokens."""
+    ends_at: float = math.inf
+    """When the time is over, in seconds since the epoch. From then on `separate` and `decode` may
+    answer for the first of their rows only: a slow search ends within one call of it."""
     n_outputs: int | None = None
     """How many outputs every example has, where a visit may as well look at all of them: then the
     oracle's climbers have `visit_whole`, and the oracle `outputs`."""
@@ -80,6 +85,17 @@ class Oracle(ABC):
         """The rows in their order, a piece at a time."""
         for start in range(0, rows.size, self.piece):
             yield rows[start : start + self.piece]
+
+    def is_late(self) -> bool:
+        """Whether the time is over."""
+        return time.time() >= self.ends_at
+
+    def in_time(self, pieces: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+        """The pieces until the time is over."""
+        for rows in pieces:
+            if self.is_late():
+                return
+            yield rows
 
     @abstractmethod
     def separate(self, view: Any, rows: np.ndarray) -> Separation:

@@ -7,6 +7,7 @@ import pickle
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,11 @@ class PythonOracle(Oracle):
         loss, value, upper = np.empty(rows.size), np.empty(rows.size), np.empty(rows.size)
         exact = True
         for i, row in enumerate(rows.tolist()):
+            if self.is_late():
+                rows, planes, loss, value, upper = (
+                    a[:i] for a in (rows, planes, loss, value, upper)
+                )
+                break
             planes[i], loss[i], value[i], bound = self._guard(row, self._ask, view, row)
             exact &= bound is None
             upper[i] = value[i] if bound is None else bound
@@ -155,7 +161,8 @@ class PythonOracle(Oracle):
         return CALL_WORK
 
     def decode(self, view: Any, rows: np.ndarray) -> list[Any]:
-        return [self._guard(row, self._decoded, view, row) for row in rows.tolist()]
+        in_time = takewhile(lambda _: not self.is_late(), rows.tolist())
+        return [self._guard(row, self._decoded, view, row) for row in in_time]
 
     def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
         return np.array(

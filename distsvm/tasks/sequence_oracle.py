@@ -357,7 +357,7 @@ class SequenceOracle(Oracle):
         checks.starts("starts", given["starts"], entries[2].size - 1)
         if "truth" in given:
             fit = np.ones(given["starts"].size - 1, dtype=bool)
-            fit[unfit] = False
+            fit[list(unfit)] = False
             truth = checks.vector("truth", given["truth"], "i", int(given["starts"][-1]))
             known = truth[np.repeat(fit, np.diff(given["starts"]))]
             checks.within("truth", known, -1, self.task.tags().size)

@@ -12,6 +12,11 @@ JOB_ADDRESS = "DISTSVM_JOB_ADDRESS"
 it."""
 
 
+def own_task(task: str | None) -> list[str]:
+    """Return the option that names a task of one's own, which a run does not keep the code of."""
+    return ["--task", task] if task is not None and ":" in task else []
+
+
 def command(verb: str, run_dir: Where, *options: str) -> str:
     """Return `distsvm VERB RUN_DIR OPTIONS`; inside a job with the --address of its cluster.
 

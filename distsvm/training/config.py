@@ -37,7 +37,9 @@ class TrainConfig:
         Stop after so many rounds of the run, or so many seconds of this session. The last round
         allowed asks the oracle, so that it certifies. Where it would not have asked without the
         limit, no checkpoint holds it: a resumed run makes that round again, and has the bits of a
-        run with a larger limit.
+        run with a larger limit. The time ends within one call of the oracle: with a call of your
+        own search, or with a piece of a compiled one. A round that it cuts short raises the dual
+        and certifies no primal value, and no checkpoint holds it either.
     rescaling : "margin" or "slack"
     solver : "auto", "one-slack" or "multi-plane"
         "auto": the solver whose own options are given, if they are of one solver only. Else

@@ -99,9 +99,13 @@ class TrainResult:
         )
 
     def __repr__(self) -> str:
+        rules = {"eps": self.eps, "rel_gap": self.rel_gap}
+        wished = ", ".join(
+            f"{name}={value:.3g}" for name, value in rules.items() if value is not None
+        )
         return (
             f"TrainResult of {type(self.model.task).__name__} on {self.n_examples} examples, "
-            f"C={self.C:.6g}, eps={self.eps:.3g}\n  {self.in_words}\n"
+            f"C={self.C:.6g}, {wished}\n  {self.in_words}\n"
             f"  stop_reason={self.stop_reason!r}, {len(self.notes)} notes"
         )
 

@@ -105,11 +105,12 @@ class Saving:
         now = time.perf_counter()
         self._wanted |= number % self.config.checkpoint_rounds == 0
         self._wanted |= now - self._since_s >= self.config.checkpoint_seconds
-        return self._wanted and self._fits(now - self._began_s)
+        return self._wanted and self.fits()
 
-    def _fits(self, session_s: float) -> bool:
+    def fits(self) -> bool:
+        """Whether another one as the last keeps to the share of the time that they may take."""
         share = self.config.checkpoint_share
-        allowed_s = max(FREE_S, share * session_s)
+        allowed_s = max(FREE_S, share * (time.perf_counter() - self._began_s))
         return share == 1 or self.spent_s + self._last_s <= allowed_s
 
     def write(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from distsvm.cuts.bounds import Target
+from distsvm.cuts.bounds import Bounds, Target
 from distsvm.data import open_data
 from distsvm.data.files import whole_path
 from distsvm.data.keeping import Keeping
@@ -80,6 +80,7 @@ class Trainer:
             self.callbacks.append(RayMetrics(run_name(config.run_dir)))
         self.history: list[Round] = []
         self.watch = Watch()
+        self._late, self._longest_s = False, 0.0
         self._started = time.perf_counter()
         self._earlier_s = self._earlier_load_s = 0.0
         self.notes: list[str] = []
@@ -134,6 +135,7 @@ class Trainer:
         summaries = self.executor.run("scan", self.task)
         counts = [summary.n_examples for summary in summaries]
         summary = reduce(add, summaries[: len(specs)])
+        self.n_checks = sum(counts[len(specs) :])
         self.task = self.task.prepare(summary)
         firsts = np.concatenate([[0], np.cumsum(counts)[:-1]]).tolist()
         pinned = read_again(self.executor, [*specs, *checks])
@@ -275,22 +277,29 @@ class Trainer:
             callback.on_start(self._start_facts())
         if self.saving is not None:
             self.saving.wait()
+        if self.config.max_seconds is not None:
+            left_s = self.config.max_seconds - (time.perf_counter() - self._started)
+            shards = [*self.shards, *self.check_shards]
+            self.executor.prepare("limit", time.time() + left_s, shards=shards)
         reason = None if not self.history else self._reason(self.history[-1], fresh_only=True)
         rounds = self.solver.rounds(self.risk, self.state)
         while reason is None:
             self.executor.adapt()
             forced = self.solver.is_forced(self.risk, self.state)
-            if forced and self.saving is not None and self.saving.last != self.state.number:
-                self._try_to_save(self.saving, self.state.number, is_last=True)
+            self._save_before(forced)
+            began_s = time.perf_counter()
             record = self._finished(next(rounds))
+            self._longest_s = max(self._longest_s, time.perf_counter() - began_s)
             self.history.append(record)
             asked_to_stop = self.folder is not None and self.folder.append(record)
             asked = [callback.on_round(record) for callback in self.callbacks]
             reason = self._reason(record)
             if reason is None and (asked_to_stop or any(asked)):
                 reason = "interrupted"
-            if forced or self.saving is None:
-                continue  # a later session repeats a forced round, as the run would have made it
+            if self._late:
+                reason = reason or "max_seconds"
+            if forced or self._late or self.saving is None:
+                continue  # a later session makes this round as the run would have made it
             if reason or self.saving.is_due(record.number):
                 self._try_to_save(self.saving, record.number, reason is not None)
         result = self._result(reason)
@@ -299,6 +308,17 @@ class Trainer:
         for callback in self.callbacks:
             callback.on_end(result)
         return result
+
+    def _save_before(self, forced: bool) -> None:
+        """Write a checkpoint before a round that is no state to go on from, if it may be one."""
+        saving = self.saving
+        if saving is None or saving.last == self.state.number or not self.state.number:
+            return
+        limit_s = self.config.max_seconds
+        session_s = time.perf_counter() - self._started
+        may_be_late = limit_s is not None and session_s + self._longest_s > limit_s
+        if forced or (may_be_late and saving.fits()):
+            self._try_to_save(saving, self.state.number, is_last=True)
 
     def _start_facts(self) -> RunStart:
         return RunStart(
@@ -311,8 +331,10 @@ class Trainer:
 
     def _finished(self, record: Round) -> Round:
         """The solver's record with what only the trainer knows."""
+        self._late = self.state.late
         if record.kind == "fresh" and self.check_shards and self.watching:
-            self.watch.look(record.number, self.state.bounds, self.evaluate)
+            looked = self.watch.look(record.number, self.state.bounds, self._look)
+            self._late = self._late or not looked
         score = self.watch.score
         activity = self.executor.activity()
         told = [*self._notes, *filter(None, [record.note]), *self.executor.notes()]
@@ -330,6 +352,11 @@ class Trainer:
     def evaluate(self, w: np.ndarray) -> Score:
         """How w does on the validation data."""
         return self.executor.reduce("evaluate", w, groups=[self.check_shards])[0]
+
+    def _look(self, w: np.ndarray) -> Score | None:
+        """As evaluate; None where the time is over before all are predicted."""
+        score = self.executor.reduce("evaluate", w, True, groups=[self.check_shards])[0]
+        return score if score.n_examples == self.n_checks else None
 
     def _reason(self, record: Round, fresh_only: bool = False) -> str | None:
         """Why to stop now, or None. Bounds are only believed after a fresh round."""
@@ -352,6 +379,8 @@ class Trainer:
 
     def _result(self, reason: str) -> TrainResult:
         bounds, last = self.watch.chosen(self.state.bounds), self.history[-1]
+        if bounds.w is None:
+            bounds = self._without_primal(bounds)
         assert bounds.w is not None
         reached = self.target.reached(self.C, bounds.gap, bounds.primal)
         if not (bounds.w.any() or reached):
@@ -390,6 +419,21 @@ class Trainer:
         if self.data_notes is not None:
             result.model.facts["data"] = self.data_notes
         return result
+
+    def _without_primal(self, bounds: Bounds) -> Bounds:
+        """The bounds of a run whose time was over before all examples were asked about any w.
+
+        No loss is larger than the largest, so P(0) is known to be at most that; where the task is
+        one's own, its largest loss is a claim, and w is what the cut so far gives.
+        """
+        if self.task.compiled:
+            return replace(
+                bounds,
+                primal=self.C * self.task.largest_loss,
+                w=np.zeros(self.task.dim),
+                exact=False,
+            )
+        return replace(bounds, w=self.state.w)
 
     def _bound(self) -> int | None:
         return self.solver.bound_on_rounds(

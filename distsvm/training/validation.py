@@ -36,12 +36,20 @@ class Watch:
     seen: np.ndarray | None = None
     score: Score | None = None
 
-    def look(self, number: int, bounds: Bounds, evaluate: Callable[[np.ndarray], Score]) -> None:
-        """After fresh round `number`: evaluate the best w so far, if it is a new one."""
+    def look(
+        self, number: int, bounds: Bounds, evaluate: Callable[[np.ndarray], Score | None]
+    ) -> bool:
+        """After fresh round `number`: evaluate the best w so far, if it is a new one.
+
+        False where `evaluate` gives nothing, as the time was over first.
+        """
         if bounds.w is None or bounds.w is self.seen:
-            return
+            return True
+        score = evaluate(bounds.w)
+        if score is None:
+            return False
         self.n_since += 1
-        self.seen, self.score = bounds.w, evaluate(bounds.w)
+        self.seen, self.score = bounds.w, score
         if self.best is None or self.score.mean_loss < self.best["loss"]:
             self.best = {
                 "round": number,
@@ -51,6 +59,7 @@ class Watch:
                 "exact": bounds.exact,
             }
             self.w, self.n_since = bounds.w, 0
+        return True
 
     def notes(self) -> dict[str, Any]:
         """What a checkpoint has to remember, besides w."""

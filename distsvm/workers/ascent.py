@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -80,17 +81,21 @@ class BlockAscent:
         climber = self.oracle.climber(w, todo.sigma)
         if live is not None:
             climber.join(live)
-        upper, exact, n_calls, n_visits, total = 0.0, True, 0, 0, Visits()
+        upper, exact, n_calls, n_visits, total, late = math.inf, True, 0, 0, Visits(), False
         if todo.ask == "all":
-            upper, exact = self._ask_all(w if point is None else point)
-            n_calls = self.oracle.n
+            n_calls, upper, exact = self._ask_all(w if point is None else point)
+            late = n_calls < self.oracle.n
         elif todo.ask == "some" and not self.stock.asks:
-            n_calls, total = self._ask_some(climber, todo)
-            n_visits = n_calls
+            chosen = self._chosen(todo)
+            n_calls, total = self._ask_some(climber, chosen, todo)
+            n_visits, late = n_calls, n_calls < chosen.size
         if self._begins_with_all(todo):
             self.share[:] = self.stock.held.gap  # no pass comes to those that hold no plane
         work = ROUND_WORK + n_calls * self.oracle.call_work()
         for number, rows in enumerate(self._passes(todo)):
+            late = late or self.oracle.is_late()
+            if late:
+                break
             found = self.stock.visit(climber, rows, todo.tol)
             total = total.plus(found)
             if self.stock.asks:  # what was searched counts as asked
@@ -109,6 +114,7 @@ class BlockAscent:
             n_calls=n_calls, n_visits=n_visits,
             n_planes=stock.n_planes, n_support=stock.n_support, n_refused=stock.n_refused,
             n_bytes=stock.n_bytes, work=work + total.work, lost=lost,
+            late=late,
         )  # fmt: skip
 
     def rescale(self, C_share: float, factor: float, taken: float) -> None:
@@ -151,22 +157,31 @@ class BlockAscent:
         total.add(planes, share)
         return total.vector()
 
-    def _ask_all(self, point: np.ndarray) -> tuple[float, bool]:
-        """The oracle on every example at one point: Σ c_i·H_i there, and whether it is exact."""
-        view, upper, exact = self.oracle.view(point), 0.0, True
-        for rows in _pieces(np.arange(self.oracle.n), self.oracle.piece):
-            answer = self._ask(view, rows)
-            upper += float(self.weight[rows] @ answer.upper)
-            exact &= answer.exact
-        return upper, exact
+    def _ask_all(self, point: np.ndarray) -> tuple[int, float, bool]:
+        """The oracle on every example at one point: Σ c_i·H_i there, and whether it is exact.
 
-    def _ask_some(self, climber: Climber, todo: Ascent) -> tuple[int, Visits]:
-        """The oracle on those with the largest shares of the gap, each few followed by steps."""
+        The first number is that of the examples asked; the sum is infinite if not all were.
+        """
+        n, view, upper, exact = 0, self.oracle.view(point), 0.0, True
+        for rows in self.oracle.in_time(_pieces(np.arange(self.oracle.n), self.oracle.piece)):
+            answer = self._ask(view, rows)
+            n += len(answer.planes)
+            upper += float(self.weight[answer.planes.row] @ answer.upper)
+            exact &= answer.exact
+        return n, upper if n == self.oracle.n else math.inf, exact
+
+    def _chosen(self, todo: Ascent) -> np.ndarray:
+        """Those with the largest shares of the gap, in the order in which they are asked about."""
         n = min(self.oracle.n, int(np.ceil(todo.share * self.oracle.n)))
         chosen = np.argsort(-self.share, kind="stable")[:n]
-        total = Visits()
-        for rows in _pieces(np.random.default_rng(self._seed(0)).permutation(chosen), PIECE):
-            self._ask(climber.view(), rows)
+        return np.random.default_rng(self._seed(0)).permutation(chosen)
+
+    def _ask_some(self, climber: Climber, chosen: np.ndarray, todo: Ascent) -> tuple[int, Visits]:
+        """The oracle on those that were chosen, each few followed by steps."""
+        n, total = 0, Visits()
+        for some in self.oracle.in_time(_pieces(chosen, PIECE)):
+            rows = self._ask(climber.view(), some).planes.row
+            n += rows.size
             total = total.plus(self.stock.visit(climber, rows, todo.tol))
             self.share[rows] = self.stock.held.gap[rows]
         return n, total

@@ -276,6 +276,7 @@ class PiecedOracle(Oracle):
             start = int(self._starts[number])
             _here.oracle = piece.open(self.numbers[start : start + piece.n])  # type: ignore[arg-type]
             _here.piece = piece
+        _here.oracle.ends_at = self.ends_at
         return _here.oracle
 
     def _all(self) -> Iterator[Oracle]:

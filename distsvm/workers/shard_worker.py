@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import reduce
 from itertools import islice
@@ -93,7 +95,7 @@ class ShardWorker:
         self._dim = task.dim
         self._round: int | None = None
         self._answers: list[Separation] = []
-        self._turn = 0
+        self._turn, self._ends_at = 0, math.inf
         self.ascent: BlockAscent | PiecedAscent | None = None
         return self.oracle.unseen()
 
@@ -144,13 +146,26 @@ class ShardWorker:
 
     # --- rounds ----------------------------------------------------------------------------
 
+    def limit(self, ends_at: float) -> None:
+        """Ask no more from this time on, in seconds since the epoch: answers say they are late."""
+        self._ends_at = ends_at
+
+    @contextmanager
+    def _limited(self) -> Iterator[None]:
+        self.oracle.ends_at = self._ends_at
+        try:
+            yield
+        finally:
+            self.oracle.ends_at = math.inf
+
     def fresh(self, w: np.ndarray) -> Sums:
         """The exact round: the oracle on every example at w."""
         self._round, self._answers = None, []  # of another C, whose rounds had the same numbers
         view, tally = self.oracle.view(w), Tally(self)
-        for rows in self.oracle.chunks(np.arange(self.oracle.n)):
-            tally.add_fresh(self._ask(view, rows))
-        return tally.sums(n_calls=self.oracle.n)
+        with self._limited():
+            for rows in self.oracle.in_time(self.oracle.chunks(np.arange(self.oracle.n))):
+                tally.add_fresh(self._ask(view, rows))
+        return tally.sums(n_calls=tally.n_fresh, late=tally.n_fresh < self.oracle.n)
 
     def cached(self, w: np.ndarray) -> Sums:
         """A cut from the caches alone."""
@@ -170,9 +185,12 @@ class ShardWorker:
         if round_number != self._round:
             self._round, self._answers = round_number, []
         n_asked = sum(len(answer.planes) for answer in self._answers)
-        n_more = min(n - n_asked, int(np.ceil(fraction * n)))
-        for rows in self.oracle.chunks((self._turn + np.arange(n_more)) % max(1, n)):
-            self._answers.append(self._ask(view, rows))
+        wanted = (self._turn + np.arange(min(n - n_asked, int(np.ceil(fraction * n))))) % max(1, n)
+        n_more = 0
+        with self._limited():
+            for rows in self.oracle.in_time(self.oracle.chunks(wanted)):
+                self._answers.append(self._ask(view, rows))
+                n_more += len(self._answers[-1].planes)
         self._turn = int((self._turn + n_more) % max(1, n))  # all examples may be left out
         waiting = np.ones(n, dtype=bool)
         for answer in self._answers:
@@ -180,7 +198,7 @@ class ShardWorker:
             tally.add_fresh(answer)
         for rows in self.oracle.chunks(np.flatnonzero(waiting)):
             tally.add_cached(*self.cache.best(view, rows))
-        return tally.sums(n_calls=n_more)
+        return tally.sums(n_calls=n_more, late=n_more < wanted.size)
 
     def _ask(self, view: Any, rows: np.ndarray) -> Separation:
         answer = self.oracle.separate(view, rows)
@@ -228,7 +246,8 @@ class ShardWorker:
             todo = replace(todo, taken=regain.taken)
             if regain.w is not None:
                 w, point = regain.w, w if point is None else point  # P is still asked for at w
-        return self.ascent.round(w, point, todo, live)
+        with self._limited():
+            return self.ascent.round(w, point, todo, live)
 
     def holding(self) -> Holding:
         """Σ α·p and Σ α·q before the last round's changes."""
@@ -242,11 +261,14 @@ class ShardWorker:
         view = self.oracle.view(w)
         return self.oracle.public(self.oracle.decode(view, np.arange(self.oracle.n)))
 
-    def evaluate(self, w: np.ndarray) -> Score:
-        """Loss and accuracy of w's predictions."""
-        view = self.oracle.view(w)
-        pieces = self.oracle.chunks(np.arange(self.oracle.n))
-        return reduce(add, (self._score(rows, self.oracle.decode(view, rows)) for rows in pieces))
+    def evaluate(self, w: np.ndarray, limited: bool = False) -> Score:
+        """Loss and accuracy of w's predictions; if limited, of those made before time is over."""
+        view, total = self.oracle.view(w), Score(0, 0.0, 0.0, 0)
+        with self._limited() if limited else nullcontext():
+            for rows in self.oracle.in_time(self.oracle.chunks(np.arange(self.oracle.n))):
+                outputs = self.oracle.decode(view, rows)
+                total += self._score(rows[: len(outputs)], outputs)
+        return total
 
     def score(self, outputs: Any) -> Score:
         """Loss and accuracy of these outputs of all examples, as the oracle's decode gives them."""
@@ -343,28 +365,29 @@ class Tally:
         self._worker = worker
         self._a = worker.oracle.total(worker._dim)
         self._b = self._upper = 0.0
-        self._n_fresh = self._n_hits = 0
+        self.n_fresh = self._n_hits = 0
         self._exact = True
 
     def add_fresh(self, answer: Separation) -> None:
         self._add(answer.planes, answer.upper)
-        self._n_fresh += len(answer.planes)
+        self.n_fresh += len(answer.planes)
         self._exact &= answer.exact
 
     def add_cached(self, planes: Planes, values: np.ndarray) -> None:
         self._add(planes, values)
         self._n_hits += len(planes)
 
-    def sums(self, n_calls: int) -> Sums:
+    def sums(self, n_calls: int, late: bool = False) -> Sums:
         return Sums(
             a=self._a.vector(),
             b=self._b,
             upper=self._upper,
-            n_fresh=self._n_fresh,
+            n_fresh=self.n_fresh,
             n_calls=n_calls,
             n_hits=self._n_hits,
             n_planes=self._worker.cache.n_planes,
             exact=self._exact,
+            late=late,
         )
 
     def _add(self, planes: Planes, upper: np.ndarray) -> None:
