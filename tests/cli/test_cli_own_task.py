@@ -87,7 +87,7 @@ def test_it_is_trained_in_other_processes_and_resumed(home, capsys):
 
 
 def test_one_command_begins_a_run_and_takes_it_up_again(home, capsys):
-    words = [*TRAIN, "--executor", "serial", "--resume", "-q"]
+    words = [*TRAIN, "--executor", "serial", "--resume"]
     assert main([*words, "--max-rounds", "2"]) == 7
     again = "distsvm resume r --task mine.py:RootLabel --max-rounds N"
     assert again in capsys.readouterr().err
