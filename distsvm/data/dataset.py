@@ -10,7 +10,7 @@ import numpy as np
 
 from distsvm.data.features import Rows, SparseRows, as_rows
 from distsvm.data.partition import default_n_shards, default_n_shards_of_table, partition
-from distsvm.data.shard import Shard, ShardSpec, joined
+from distsvm.data.shard import Locate, Shard, ShardSpec, joined
 from distsvm.errors import ConfigError, DataError
 
 
@@ -46,13 +46,9 @@ class LoadedShard:
         return LoadedShard(joined([self.shard, *(other.shard for other in others)]))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        s = self.shard
-        x = s.x.alone() if isinstance(s.x, SparseRows) else s.x
-        return (_loaded, (x, s.y, s.weight, s.first, s.source))
-
-
-def _loaded(*fields: Any) -> LoadedShard:
-    return LoadedShard(Shard(*fields))
+        x = self.shard.x
+        shard = replace(self.shard, x=x.alone()) if isinstance(x, SparseRows) else self.shard
+        return (LoadedShard, (shard,))
 
 
 class TableData:
@@ -160,6 +156,10 @@ class UnlabelledSpec:
     def parts(self) -> Any:
         """The parts of files that it reads, if it does."""
         return getattr(self.spec, "parts", ())
+
+    @property
+    def locate(self) -> Locate | None:
+        return getattr(self.spec, "locate", None)
 
 
 def cut_table(x: Rows, n_shards: int | None) -> list[range]:

@@ -71,10 +71,7 @@ def _labels(shard: Shard) -> tuple[np.ndarray, np.ndarray]:
         raise DataError(f"{shard.source}: labels of different kinds ({error})") from error
     if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(y))[0])
-        raise DataError(
-            f"{shard.source}: the label of example {shard.first + row} is {y[row]}, "
-            "expected a finite number"
-        )
+        raise DataError(f"{shard.names[row]}: the label is {y[row]}, expected a finite number")
     return labels, counts.astype(np.float64)
 
 
@@ -116,6 +113,5 @@ def _pieces(start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
 
 def _not_finite(shard: Shard, row: Any, column: Any, value: Any) -> DataError:
     return DataError(
-        f"{shard.source}: column {column} of example {shard.first + int(row)} is {value}, "
-        "expected a finite number"
+        f"{shard.names[int(row)]}: column {column} is {value}, expected a finite number"
     )

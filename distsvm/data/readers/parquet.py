@@ -16,7 +16,7 @@ from distsvm.data.dataset import Dataset, Unlabelled
 from distsvm.data.features import DenseRows, SparseRows
 from distsvm.data.files import Paths, file_bytes, find_files
 from distsvm.data.partition import default_n_shards, partition
-from distsvm.data.readers.columns import Column
+from distsvm.data.readers.columns import Column, row_place
 from distsvm.data.readers.growing import GrowingRows
 from distsvm.data.readers.layout import LISTS, SPARSE, VALUES, Layout
 from distsvm.data.readers.lines import Part
@@ -236,6 +236,14 @@ class ParquetSpec:
     def joined(self, others: Sequence[ParquetSpec]) -> ParquetSpec:
         """One spec of these rows and those of the others."""
         return replace(self, groups=sum((spec.groups for spec in others), self.groups))
+
+    def locate(self, row: int) -> str | None:
+        """File and row of an example of the spec."""
+        for group in self.groups:
+            if row < group.n_rows:
+                return row_place(group.path, group.start + row)
+            row -= group.n_rows
+        return None
 
     def load(self) -> Shard:
         return self.read(self._batches)
