@@ -59,12 +59,17 @@ class TableData:
     X : NumPy array of shape (n, d) or SciPy sparse matrix
     y : array of shape (n,), or None for prediction
     weight : array of shape (n,), optional
+    columns : list of str, optional
+        The names of the features; by default those of a data frame, if all are texts.
     """
 
     n_bytes: int | None = None
 
-    def __init__(self, X: Any, y: Any = None, weight: Any = None) -> None:
+    def __init__(self, X: Any, y: Any = None, weight: Any = None, columns: Any = None) -> None:
         self.x: Rows = as_rows(X)
+        columns = getattr(X, "columns", ()) if columns is None else columns
+        are_names = len(columns) == self.x.n_columns and all(isinstance(c, str) for c in columns)
+        self.columns = tuple(map(str, columns)) if are_names else None
         self.y = None if y is None else np.asarray(y)
         self.weight = checked_weights(weight, self.x.n_rows)
         if self.y is not None and self.y.shape != (self.x.n_rows,):
@@ -82,6 +87,7 @@ class TableData:
                     None if self.y is None else self.y[part.start : part.stop],
                     None if self.weight is None else self.weight[part.start : part.stop],
                     first=part.start,
+                    columns=self.columns,
                 )
             )
             for part in cut_table(self.x, n_shards)

@@ -10,7 +10,7 @@ import numpy as np
 from distsvm.data.features import DenseRows, SparseRows, check_real
 from distsvm.data.shard import Shard
 from distsvm.errors import DataError
-from distsvm.messages import Summary
+from distsvm.messages import Summary, feature_name
 
 PIECE = 1 << 18  # values at a time, so that temporaries stay at a few MB
 
@@ -55,6 +55,7 @@ def summarise(shard: Shard, *, ranges: bool = True) -> Summary:
         least_column=least,
         n_columns=x.n_columns,
         largest=largest if ranges else None,
+        columns=shard.columns,
     )
 
 
@@ -112,6 +113,5 @@ def _pieces(start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _not_finite(shard: Shard, row: Any, column: Any, value: Any) -> DataError:
-    return DataError(
-        f"{shard.names[int(row)]}: column {column} is {value}, expected a finite number"
-    )
+    feature = feature_name(shard.columns, int(column))
+    return DataError(f"{shard.names[int(row)]}: {feature} is {value}, expected a finite number")

@@ -76,6 +76,8 @@ class Shard:
         Examples of the source that a filter of its reader dropped.
     locate : Locate, optional
         Where each example came from, for messages; see Names.
+    columns : tuple of str, optional
+        The names of the columns of features, for messages.
     """
 
     x: Rows | Sequence[Any]
@@ -85,6 +87,7 @@ class Shard:
     source: str = "memory"
     n_left_out: int = 0
     locate: Locate | None = None
+    columns: tuple[str, ...] | None = None
 
     @property
     def n(self) -> int:
@@ -100,7 +103,7 @@ class Shard:
         weight = None if self.weight is None else self.weight[which]
         locate = None if self.locate is None else partial(_locate_taken, self.locate, which)
         x, y = _taken(self.x, which), _taken(self.y, which)
-        return Shard(x, y, weight, source=self.source, locate=locate)
+        return Shard(x, y, weight, source=self.source, locate=locate, columns=self.columns)
 
 
 def _taken(items: Any, which: np.ndarray) -> Any:

@@ -102,7 +102,7 @@ def test_values_that_are_not_finite_are_refused_with_example_and_column(bad, dty
     X[33, 2] = bad
     good, *_, bad_spec, _ = TableData(form(X), np.zeros(50)).specs(5)
     summarise(good.load(), ranges=ranges)
-    with pytest.raises(DataError, match=rf"example 33: column 2 is {bad}, expected"):
+    with pytest.raises(DataError, match=rf"example 33: feature 2 is {bad}, expected"):
         summarise(bad_spec.load(), ranges=ranges)
 
 

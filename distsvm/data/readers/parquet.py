@@ -18,7 +18,7 @@ from distsvm.data.files import Paths, file_bytes, find_files
 from distsvm.data.partition import default_n_shards, partition
 from distsvm.data.readers.columns import Column, row_place
 from distsvm.data.readers.growing import GrowingRows
-from distsvm.data.readers.layout import LISTS, SPARSE, VALUES, Layout
+from distsvm.data.readers.layout import COLUMNS, LISTS, SPARSE, VALUES, Layout
 from distsvm.data.readers.lines import Part
 from distsvm.data.readers.pieces import rows_of_piece
 from distsvm.data.readers.tables import Table, opened_table, pyarrow
@@ -300,6 +300,7 @@ class ParquetSpec:
             np.concatenate(labels) if labels else None,
             np.concatenate(weights) if weights else None,
             source=self.source,
+            columns=layout.features if layout.form == COLUMNS else None,
         )
 
     def _check_all(self, n_read: int) -> None:
