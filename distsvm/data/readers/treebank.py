@@ -21,8 +21,9 @@ from distsvm.data.files import (
     packing,
 )
 from distsvm.data.partition import MAX_SHARDS, partition
-from distsvm.data.readers.lines import UNITS_PER_SHARD, Part, Starts, blocks, text_bytes
+from distsvm.data.readers.lines import UNITS_PER_SHARD, Part, Starts, text_bytes
 from distsvm.data.readers.pieces import TextSpec
+from distsvm.data.readers.sentences import texts
 from distsvm.data.shard import Shard
 from distsvm.data.trees import Tree, placed_trees, strip
 from distsvm.errors import ConfigError, DataError
@@ -158,8 +159,7 @@ class TreebankSpec(TextSpec):
         for part in self.parts:
             # One part at a time, as text; trees are much larger than their text anyway.
             first_line = partial(line_number, part.path, part.start)
-            raw = b"".join(text for _, text in blocks(part))
-            text = _decoded(raw, part.path)
+            text = "".join(text.decode() for _, text in texts(part))
             for place, parsed in placed_trees(text, part.path, first_line):
                 where = partial(_where, part, text, place)
                 tree = strip(parsed, self.strip_empty, self.strip_functions)
@@ -214,12 +214,3 @@ def _tree_starts(file: BinaryIO, spacing: int, place: int) -> Iterator[int]:
                 last = found
                 yield found
         offset, depth, before = offset + text.size, int(depths[-1]), int(text[-1])
-
-
-def _decoded(raw: bytes, path: str) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path}: not UTF-8 text (byte {error.start} of the part is {raw[error.start]:#x})"
-        ) from error
