@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,8 @@ class Summary:
         max_i |x_ij| of each column.
     n_weighted : int
         Examples of weight > 0; 0 where the task does not count them.
+    columns : tuple of str, optional
+        The names of the columns, where they have some.
     """
 
     n_examples: int
@@ -39,6 +42,7 @@ class Summary:
     n_columns: int = 0
     largest: np.ndarray | None = None
     n_weighted: int = 0
+    columns: tuple[str, ...] | None = None
 
     def __add__(self, other: Summary) -> Summary:
         labels, counts = None, None
@@ -65,7 +69,13 @@ class Summary:
             n_columns=max(self.n_columns, other.n_columns),
             largest=largest,
             n_weighted=self.n_weighted + other.n_weighted,
+            columns=self.columns or other.columns,
         )
+
+
+def feature_name(columns: Sequence[str] | None, column: int) -> str:
+    """What messages call a column of features: by its name, or by its number in the data."""
+    return f"feature {column if columns is None else repr(columns[column])}"
 
 
 @dataclass(frozen=True, eq=False)

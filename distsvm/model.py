@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import islice
 from math import ceil
 from operator import add
 from typing import Any
@@ -18,7 +19,8 @@ from distsvm.blas import one_thread
 from distsvm.data import Dataset, PairData, open_data, open_inputs
 from distsvm.data.remembered import check_notes, recalled
 from distsvm.data.shard import ShardSpec
-from distsvm.data.words import TextData, WordData, templates_of
+from distsvm.data.templates import Templates
+from distsvm.data.words import LineData, LineSpec, TextData, WordData, WordSpec, templates_of
 from distsvm.errors import DAMAGE, DataError, ModelError, StoreError
 from distsvm.executors import make_executor
 from distsvm.messages import Score
@@ -42,7 +44,7 @@ from distsvm.workers.shard_worker import ShardWorker
 
 FORMAT = 1
 ARRAYS = "arrays.npz"
-TABLE_BYTES, PIECE_BYTES = 32 << 20, 1 << 20
+TABLE_BYTES, PIECE_BYTES, PIECE_SENTENCES = 32 << 20, 1 << 20, 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +112,10 @@ class Model:
             return self.sentences(data)
         options = recalled(self.facts.get("data"), data, options, self.task.tables)
         opened = open_inputs(data, tables=self.task.tables, **options)
-        return self.sentences(opened.sentences()) if isinstance(opened, TextData) else opened
+        if not isinstance(opened, TextData):
+            return opened
+        self.task.of_words(["word"])  # a task that does not take words is refused before reading
+        return LineData(opened, *self._word_features())
 
     def examples(
         self, data: Any, outputs: Any = None, *, weight: Any = None, **options: Any
@@ -137,21 +142,40 @@ class Model:
 
         Where the task needs features, the templates of the training files make them.
         """
-        words = []
-        for number, sentence in enumerate(sentences):
+        words = self._inputs_of(sentences)
+        templates, hash_bits = self._word_features()
+        return WordData(words, outputs, templates=templates, hash_bits=hash_bits)
+
+    def sentence_pieces(self, sentences: Iterable[Sequence[str]]) -> Iterator[ShardSpec]:
+        """Pieces of sentences in words, to predict on, made while the sentences come."""
+        features, first, coming = self._word_features(), 0, iter(sentences)
+        while some := list(islice(coming, PIECE_SENTENCES)):
+            yield WordSpec(self._inputs_of(some, first), None, first, *features)
+            first += len(some)
+        if not first:
+            raise DataError("the data has no examples")
+
+    def _inputs_of(self, sentences: Iterable[Sequence[str]], first: int = 0) -> list[Sequence[str]]:
+        """The task's inputs; `first` is the number of the first sentence."""
+        inputs = []
+        for number, sentence in enumerate(sentences, first):
             if not all(map(_is_text, sentence)):
                 raise DataError(f"example {number}: some tokens are words, some are features")
             with _named(number):
-                words.append(self.task.of_words(sentence))
+                inputs.append(self.task.of_words(sentence))
+        return inputs
+
+    def _word_features(self) -> tuple[Templates | None, int | None]:
+        """Templates and hash_bits of the features of words; None where words are the input."""
         if not self.task.needs_templates:
-            return WordData(words, outputs)
+            return None, None
         found = templates_of(self.facts.get("data"))
         if found is None:
             raise DataError(
                 "the model has no templates to make features of words, as it was not trained on "
                 "CoNLL or CoNLL-U files; give the features of each token"
             )
-        return WordData(words, outputs, templates=found[0], hash_bits=found[1])
+        return found
 
     def pieces(self, data: Dataset) -> Sequence[ShardSpec]:
         """The data in pieces, few of which over_pieces has in memory at a time.
@@ -165,7 +189,7 @@ class Model:
     def over_pieces(
         self,
         function: Callable[[ShardWorker, np.ndarray], Any],
-        pieces: Sequence[ShardSpec],
+        pieces: Iterable[ShardSpec],
         *,
         executor: str = "auto",
         n_workers: int | None = None,
@@ -175,7 +199,7 @@ class Model:
 
         A warning after the last piece names the true labels that training did not see.
         """
-        if len(pieces) == 1:
+        if isinstance(pieces, Sequence) and len(pieces) == 1:
             executor, n_workers, executor_options = "serial", None, None  # nothing to share out
         workers = make_executor(
             executor, n_workers, compiled=self.task.compiled, **executor_options or {}
@@ -294,6 +318,8 @@ def _place(options: dict[str, Any]) -> dict[str, Any]:
 def _on_piece(
     spec: ShardSpec, function: Callable[[ShardWorker, np.ndarray], Any], task: Task, w: np.ndarray
 ) -> tuple[Counter[str], Any]:
+    if isinstance(spec, LineSpec):
+        spec = replace(spec, of_words=task.of_words)
     worker = ShardWorker(spec)
     worker.scan(task)  # the same checks as in training
     unseen = worker.attach(task, keep_outputs=True)

@@ -65,25 +65,30 @@ def opened_file(path: Place, limit: int | None = None) -> BinaryIO:
     raise OSError("it is not a regular file")
 
 
-def file_beside(path: Path) -> tuple[Path, BinaryIO]:
+def file_beside(path: Path, private: bool = True) -> tuple[Path, BinaryIO]:
     """A new file in the folder of `path`, to be filled and then renamed to it.
 
     Its name is random and it is opened exclusively: neither a link that waits there nor a file of
     the user's is written to. It is the user's alone, as a new folder is, unless DISTSVM_UMASK
-    allows more.
+    allows more. One that is not `private` has the rights of the file that it will replace, or those
+    that the umask gives.
     """
     name = path.name.lstrip(".")[:40]  # a name that was allowed must not become too long
     aside = path.with_name(f".{name}-{secrets.token_hex(8)}.part")
-    handle = os.open(
-        aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666 & ~_own_mask()
-    )
+    mode = 0o666 & ~_own_mask() if private else 0o666
+    handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+    if not private and path.exists():
+        os.fchmod(handle, stat.S_IMODE(path.stat().st_mode))
     return aside, open(handle, "wb")
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[BinaryIO]:
-    """A file to write that takes the place of `path` when all went well, and else is deleted."""
-    aside, file = file_beside(path)
+def written_whole(path: Path, private: bool = True) -> Iterator[BinaryIO]:
+    """A file to write that takes the place of `path` when all went well, and else is deleted.
+
+    `private` as in file_beside.
+    """
+    aside, file = file_beside(path, private)
     try:
         with file:
             yield file
@@ -198,12 +203,12 @@ def remove_folder(folder: Place) -> None:
         log.warning("%s", error)
 
 
-def write_bytes(path: Place, data: bytes) -> None:
-    """Write a file aside, then rename; in a store, in one request."""
+def write_bytes(path: Place, data: bytes, private: bool = True) -> None:
+    """Write a file aside, then rename; in a store, in one request. `private` as in file_beside."""
     if isinstance(path, StorePath):
         path.write(data)
         return
-    with refusals(path), written_whole(path) as file:
+    with refusals(path), written_whole(path, private) as file:
         file.write(data)
 
 

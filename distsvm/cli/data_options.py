@@ -193,7 +193,8 @@ def data_options(
     Parameters
     ----------
     formats : the formats that the task reads
-        Trees are in brackets unless all files are named as JSONL; otherwise the names decide.
+        Trees are in brackets unless all files are named as JSONL, or, to predict on, as plain text
+        (.txt); otherwise the names decide.
     model : Model, optional
         Its training files' format comes before that.
     """

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, TextIO
 
 from distsvm.cli.formatting import Style, clipped, rendered
-from distsvm.cli.signs import spelt
+from distsvm.cli.signs import INSIDE_LINES, spelt
 
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 
@@ -67,8 +67,8 @@ class Output:
             self._write(self.stdout, [json_text({"event": event, **data}, default=_plain)])
 
     def data(self, text: str) -> None:
-        """Lines of data, such as predictions, as they are."""
-        self.stdout.write(text)
+        """Lines of data, such as predictions and logs of jobs; no sign steers the terminal."""
+        self.stdout.write(spelt(text, INSIDE_LINES))
 
     def note(self, text: str) -> None:
         """One line on standard error that is neither warning nor error."""

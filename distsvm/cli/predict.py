@@ -6,8 +6,9 @@ import argparse
 import io
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
+from itertools import tee
 
 from distsvm.cli import exits
 from distsvm.cli.data_options import add_data, data_options
@@ -19,8 +20,8 @@ from distsvm.cli.predictions import add_writers, make_writer
 from distsvm.cli.streaming import over_pieces
 from distsvm.cli.targets import written_file
 from distsvm.cli.task_options import formats_of
-from distsvm.data import Dataset
-from distsvm.data.words import sentences_of
+from distsvm.data.shard import ShardSpec
+from distsvm.data.words import lines_of, sentences_of
 from distsvm.errors import ConfigError
 from distsvm.model import Model
 
@@ -56,14 +57,15 @@ def run(args: argparse.Namespace, output: Output) -> int:
     target = args.output or ("-" if writer.on_screen else None)
     if target is None and not hasattr(args, "svg"):
         raise ConfigError("--output is missing: where to write the predictions, - for here")
-    data = _inputs(args, model)
-    pieces = model.pieces(data)
+    pieces = _pieces(args, model)
+    # Those that come while others are worked on are needed twice; few are under way.
+    sent, own = (pieces, pieces) if isinstance(pieces, Sequence) else tee(pieces)
     doing = "" if target == "-" else "predicting"  # the screen is for the predictions then
-    results = over_pieces(writer.function, model, pieces, place, output, doing=doing)
+    results = over_pieces(writer.function, model, sent, place, output, doing=doing)
     nowhere = nullcontext(io.StringIO())
     with nowhere if target is None else written_file(target, output) as file:
         file.write(writer.head)
-        for piece, found in zip(pieces, results, strict=True):
+        for found, piece in zip(results, own, strict=True):
             for text in writer.texts(piece, found):
                 file.write(text)
                 n += 1
@@ -80,10 +82,11 @@ def run(args: argparse.Namespace, output: Output) -> int:
     return exits.DONE
 
 
-def _inputs(args: argparse.Namespace, model: Model) -> Dataset:
-    """What to predict on: plain sentences, or files."""
+def _pieces(args: argparse.Namespace, model: Model) -> Iterable[ShardSpec]:
+    """What to predict on, in pieces: files, or plain sentences, which are read as they come."""
     if args.text is None and "-" not in args.data:
-        return model.inputs(args.data, **data_options(args, formats_of(model.task), model))
+        options = data_options(args, formats_of(model.task), model)
+        return model.pieces(model.inputs(args.data, **options))
     if args.data not in (None, ["-"]):
         raise ConfigError("--data - reads plain sentences from standard input, and nothing else")
     if getattr(args, "format", "text") != "text":
@@ -91,5 +94,6 @@ def _inputs(args: argparse.Namespace, model: Model) -> Dataset:
     tokens = hasattr(args, "tokens")
     if args.text is not None:
         lines: Iterable[bytes] = [text.encode("utf-8", "surrogateescape") for text in args.text]
-        return model.sentences(sentences_of(lines, "--text", tokens))
-    return model.sentences(sentences_of(sys.stdin.buffer, "standard input", tokens))
+        return list(model.sentence_pieces(sentences_of(lines, "--text", tokens)))
+    lines = lines_of(sys.stdin.buffer, "standard input")
+    return model.sentence_pieces(sentences_of(lines, "standard input", tokens))

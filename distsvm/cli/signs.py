@@ -10,6 +10,8 @@ _UNPRINTABLE = "\ud800-\udfff"  # bytes of a file's name that are no UTF-8
 
 CONTROL = re.compile(f"[{_BREAKING}{_TURNING}{_UNPRINTABLE}]")
 BREAKING = re.compile(f"[{_BREAKING}]")
+INSIDE_LINES = re.compile(f"(?![\n\t])[{_BREAKING}{_TURNING}{_UNPRINTABLE}]")
+"""All of CONTROL but what stands between lines and columns."""
 
 
 def spelt(text: str, signs: re.Pattern[str] = CONTROL) -> str:

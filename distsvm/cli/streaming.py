@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
 from typing import Any
@@ -26,7 +26,7 @@ BAR = 24
 def over_pieces(
     function: Callable[..., Any],
     model: Model,
-    pieces: Sequence[ShardSpec],
+    pieces: Iterable[ShardSpec],
     place: dict[str, Any],
     output: Output,
     *,
@@ -37,12 +37,13 @@ def over_pieces(
     Parameters
     ----------
     function : a function of a module, so that it can be sent to processes
-    pieces : those of model.pieces(data)
+    pieces : those of model.pieces(data), or of model.sentence_pieces
     place : executor, n_workers and executor_options, as given_config gives them
     doing : str
         Shown on a terminal, with how many examples are done; nothing is shown without it.
     """
-    shown = Done(output, doing, len(pieces)) if doing and output.live else None
+    n_pieces = len(pieces) if isinstance(pieces, Sequence) else None
+    shown = Done(output, doing, n_pieces) if doing and output.live else None
     with on_first_compile(lambda: output.note(COMPILING)), shown or nullcontext():
         results = model.over_pieces(partial(_counted, function), pieces, **place)
         with closing(results):  # type: ignore[type-var]
@@ -62,7 +63,7 @@ class Done:
     Drawn by a thread of its own, so that time goes on during long pieces.
     """
 
-    def __init__(self, output: Output, doing: str, n_pieces: int) -> None:
+    def __init__(self, output: Output, doing: str, n_pieces: int | None) -> None:
         self._output, self._doing, self._n_pieces = output, doing, n_pieces
         self._n_done = self._n_examples = 0
         self._began = time.perf_counter()
@@ -86,9 +87,11 @@ class Done:
 
     def line(self, elapsed_s: float) -> str:
         """The line after so many seconds."""
+        done = counted(self._n_examples, "example")
+        if self._n_pieces is None:  # as much as comes
+            return f"{self._doing}  {done}  {clock(elapsed_s)}"
         filled = bar(self._n_done / self._n_pieces, BAR, self._output.unicode)
         pieces = f"{count(self._n_done)} of {counted(self._n_pieces, 'piece')}"
-        done = counted(self._n_examples, "example")
         return f"{self._doing}  {filled}  {pieces}  {done}  {clock(elapsed_s)}"
 
     def _redraw(self) -> None:

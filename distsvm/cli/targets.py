@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from distsvm.cli.output import Output
-from distsvm.cli.signs import spelt
 from distsvm.errors import ConfigError, ModelError, StoreError
 from distsvm.storage import MANIFEST, Place, place, read_json, written_whole
 from distsvm.stores import StorePath
@@ -96,22 +94,20 @@ def _is_model(folder: Place) -> bool:
 
 
 class Shown:
-    """Standard output for lines of data, on which no sign steers the terminal."""
+    """Standard output as a file for lines of data."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        parts = re.split(r"([\n\t])", text)  # what stands between lines and columns
-        parts[::2] = map(spelt, parts[::2])
-        return self._stream.write("".join(parts))
+    def __init__(self, output: Output) -> None:
+        self.write = output.data
 
 
 @contextmanager
 def written_file(path: str, output: Output, flag: str = "--output") -> Iterator[TextIO]:
-    """A text file that takes its name when all went well; "-" is standard output."""
+    """A text file that takes its name when all went well; "-" is standard output.
+
+    It is an ordinary file of the user's, and has the rights that the umask gives.
+    """
     if path == "-":
-        yield cast(TextIO, Shown(output.stdout))
+        yield cast(TextIO, Shown(output))
         return
     if os.path.isdir(path):
         raise ConfigError(f"{flag} {path} is a folder, expected a file")
@@ -120,7 +116,10 @@ def written_file(path: str, output: Output, flag: str = "--output") -> Iterator[
             yield device
         return
     try:
-        with written_whole(Path(path)) as raw, TextIOWrapper(raw, "utf-8", newline="\n") as file:
+        with (
+            written_whole(Path(path), private=False) as raw,
+            TextIOWrapper(raw, "utf-8", newline="\n") as file,
+        ):
             yield file
     except FileNotFoundError as error:
         raise ConfigError(f"{flag} {path}: {error.strerror}") from error

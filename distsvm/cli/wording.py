@@ -37,6 +37,7 @@ _ALL = list(FLAGS)
 _NO_WORDS = [name for name in FLAGS if "_" in name]  # the others may be words of a sentence
 _RULES = (
     (_pattern(r'NAME="(?P<value>[\w:-]+)"', _ALL), "{flag} {value}"),
+    (_pattern(r"NAME=True\b", _ALL), "{flag}"),
     (_pattern(r"NAME=(?=\s)", _ALL), "{flag}"),
     (_pattern(r"NAME=(?=[^\s…])", _ALL), "{flag} "),
     (_pattern(r"NAME(?![\w/.='\"-])", _NO_WORDS), "{flag}"),
@@ -46,7 +47,9 @@ _RULES = (
 
 _WHOLE = {
     "C and C_per_example": "--C and --C-per-example",
-    "scale=True": "--scale",
+    "call train(…, run_dir=…, resume=True) with the same data": (
+        "only the Python program that has the data can go on with it"
+    ),
     " in executor_options": "",
     "pass its class: load_model(path, task=...), or resume(run_dir, task=...)": (
         "name its class: --task FILE.py:CLASS"

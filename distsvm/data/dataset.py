@@ -10,7 +10,7 @@ import numpy as np
 
 from distsvm.data.features import Rows, SparseRows, as_rows
 from distsvm.data.partition import default_n_shards, default_n_shards_of_table, partition
-from distsvm.data.shard import Shard, ShardSpec, joined
+from distsvm.data.shard import Locate, Shard, ShardSpec, joined
 from distsvm.errors import ConfigError, DataError
 
 
@@ -46,13 +46,9 @@ class LoadedShard:
         return LoadedShard(joined([self.shard, *(other.shard for other in others)]))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        s = self.shard
-        x = s.x.alone() if isinstance(s.x, SparseRows) else s.x
-        return (_loaded, (x, s.y, s.weight, s.first, s.source))
-
-
-def _loaded(*fields: Any) -> LoadedShard:
-    return LoadedShard(Shard(*fields))
+        x = self.shard.x
+        shard = replace(self.shard, x=x.alone()) if isinstance(x, SparseRows) else self.shard
+        return (LoadedShard, (shard,))
 
 
 class TableData:
@@ -63,12 +59,17 @@ class TableData:
     X : NumPy array of shape (n, d) or SciPy sparse matrix
     y : array of shape (n,), or None for prediction
     weight : array of shape (n,), optional
+    columns : list of str, optional
+        The names of the features; by default those of a data frame, if all are texts.
     """
 
     n_bytes: int | None = None
 
-    def __init__(self, X: Any, y: Any = None, weight: Any = None) -> None:
+    def __init__(self, X: Any, y: Any = None, weight: Any = None, columns: Any = None) -> None:
         self.x: Rows = as_rows(X)
+        columns = getattr(X, "columns", ()) if columns is None else columns
+        are_names = len(columns) == self.x.n_columns and all(isinstance(c, str) for c in columns)
+        self.columns = tuple(map(str, columns)) if are_names else None
         self.y = None if y is None else np.asarray(y)
         self.weight = checked_weights(weight, self.x.n_rows)
         if self.y is not None and self.y.shape != (self.x.n_rows,):
@@ -86,6 +87,7 @@ class TableData:
                     None if self.y is None else self.y[part.start : part.stop],
                     None if self.weight is None else self.weight[part.start : part.stop],
                     first=part.start,
+                    columns=self.columns,
                 )
             )
             for part in cut_table(self.x, n_shards)
@@ -160,6 +162,10 @@ class UnlabelledSpec:
     def parts(self) -> Any:
         """The parts of files that it reads, if it does."""
         return getattr(self.spec, "parts", ())
+
+    @property
+    def locate(self) -> Locate | None:
+        return getattr(self.spec, "locate", None)
 
 
 def cut_table(x: Rows, n_shards: int | None) -> list[range]:

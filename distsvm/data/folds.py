@@ -10,6 +10,7 @@ import numpy as np
 
 from distsvm.data.dataset import Dataset, LoadedShard, cut, cut_table
 from distsvm.data.features import DenseRows, SparseRows
+from distsvm.data.keeping import load
 from distsvm.data.shard import Shard, ShardSpec
 from distsvm.errors import ConfigError
 
@@ -41,7 +42,7 @@ def folds(data: Dataset, n_folds: int, seed: int = 0) -> Iterator[tuple[ShardDat
     specs = data.specs(1)
     if len(specs) != 1:
         raise ConfigError(f"cv={n_folds}: the data cannot be had in one piece, which folds need")
-    whole = specs[0].load()
+    whole = load(specs[0], None)
     if n_folds > whole.n:
         raise ConfigError(f"cv={n_folds}: there are only {whole.n} examples")
     fold = np.random.default_rng(seed).permutation(whole.n) % n_folds

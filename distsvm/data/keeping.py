@@ -105,8 +105,14 @@ def load(spec: ShardSpec, store: PackedStore | None, mapped: bool = True) -> Sha
     """The examples of a spec: packed ones, mapped or read, or else read from their files and kept.
 
     Only arrays are kept (see not_kept): rows of features and tagged sequences. Data in memory,
-    trees, and what Python tasks are given are loaded as ever.
+    trees, and what Python tasks are given are loaded as ever. The shard knows where its examples
+    came from, if the spec does.
     """
+    shard = _load(spec, store, mapped)
+    return replace(shard, locate=getattr(spec, "locate", shard.locate))
+
+
+def _load(spec: ShardSpec, store: PackedStore | None, mapped: bool) -> Shard:
     if store is None or not files_of(spec):
         return spec.load()
     key = key_of(spec, "examples")

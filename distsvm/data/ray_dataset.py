@@ -115,6 +115,9 @@ class RaySpec:
     def seen_columns(self) -> int | None:
         return self.spec.seen_columns()
 
+    def locate(self, row: int) -> str | None:
+        return self.spec.locate(row)
+
     def joined(self, others: Sequence[RaySpec]) -> RaySpec:
         """One spec of these rows and those of the others."""
         blocks = {name: block for spec in (self, *others) for name, block in spec.blocks.items()}

@@ -10,7 +10,7 @@ import numpy as np
 from distsvm.data.features import DenseRows, SparseRows, check_real
 from distsvm.data.shard import Shard
 from distsvm.errors import DataError
-from distsvm.messages import Summary
+from distsvm.messages import Summary, feature_name
 
 PIECE = 1 << 18  # values at a time, so that temporaries stay at a few MB
 
@@ -55,6 +55,7 @@ def summarise(shard: Shard, *, ranges: bool = True) -> Summary:
         least_column=least,
         n_columns=x.n_columns,
         largest=largest if ranges else None,
+        columns=shard.columns,
     )
 
 
@@ -71,10 +72,7 @@ def _labels(shard: Shard) -> tuple[np.ndarray, np.ndarray]:
         raise DataError(f"{shard.source}: labels of different kinds ({error})") from error
     if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(y))[0])
-        raise DataError(
-            f"{shard.source}: the label of example {shard.first + row} is {y[row]}, "
-            "expected a finite number"
-        )
+        raise DataError(f"{shard.names[row]}: the label is {y[row]}, expected a finite number")
     return labels, counts.astype(np.float64)
 
 
@@ -115,7 +113,5 @@ def _pieces(start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _not_finite(shard: Shard, row: Any, column: Any, value: Any) -> DataError:
-    return DataError(
-        f"{shard.source}: column {column} of example {shard.first + int(row)} is {value}, "
-        "expected a finite number"
-    )
+    feature = feature_name(shard.columns, int(column))
+    return DataError(f"{shard.names[int(row)]}: {feature} is {value}, expected a finite number")

@@ -10,6 +10,7 @@ import numpy as np
 
 from distsvm.data.features import SparseRows
 from distsvm.data.ragged import Ragged, offsets, spread
+from distsvm.data.shard import Names
 from distsvm.errors import DataError
 
 
@@ -91,8 +92,8 @@ def _merged(own: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
     return np.array(list(number), dtype=np.result_type(*own)), numbers
 
 
-def pack_sequences(inputs: Iterable[Sequence[Any]], first: int = 0) -> SequenceRows:
-    """Sequences given as lists of tokens; `first` is the number of the first, for messages.
+def pack_sequences(inputs: Sequence[Sequence[Any]], names: Names | None = None) -> SequenceRows:
+    """Sequences given as lists of tokens; `names` is what messages call them.
 
     A token is a list of feature names, each of value 1 (a name given twice counts twice), or a
     dict of names to values: a number, True or False, or a text, which becomes the feature
@@ -102,11 +103,12 @@ def pack_sequences(inputs: Iterable[Sequence[Any]], first: int = 0) -> SequenceR
     columns: list[int] = []
     values: list[float] = []
     entries, starts = [0], [0]
-    for example, tokens in enumerate(inputs, first):
+    names = names or Names(range(len(inputs)))
+    for example, tokens in enumerate(inputs):
         if isinstance(tokens, (str, bytes)) or not isinstance(tokens, Iterable):
-            raise DataError(f"example {example}: {tokens!r} is no list of tokens")
+            raise DataError(f"{names[example]}: {tokens!r} is no list of tokens")
         for place, token in enumerate(tokens):
-            for name, value in _token_features(token, example, place):
+            for name, value in names.call(example, _token_features, token, place):
                 columns.append(number_of.setdefault(name, len(number_of)))
                 values.append(value)
             entries.append(len(columns))
@@ -120,27 +122,28 @@ def pack_sequences(inputs: Iterable[Sequence[Any]], first: int = 0) -> SequenceR
     return SequenceRows(rows, np.array(starts, np.int64), np.array(list(number_of), dtype=object))
 
 
-def pack_tags(outputs: Iterable[Sequence[str]], first: int = 0) -> TagRows:
-    """Tag sequences given as lists of str; `first` is the number of the first, for messages."""
+def pack_tags(outputs: Sequence[Sequence[str]], names: Names | None = None) -> TagRows:
+    """Tag sequences given as lists of str; `names` is what messages call them."""
     number_of: dict[str, int] = {}
     codes: list[int] = []
     starts = [0]
-    for example, tags in enumerate(outputs, first):
+    names = names or Names(range(len(outputs)))
+    for example, tags in enumerate(outputs):
         if isinstance(tags, (str, bytes)) or not isinstance(tags, Iterable):
-            raise DataError(f"example {example}: {tags!r} is no list of tags")
+            raise DataError(f"{names[example]}: {tags!r} is no list of tags")
         for tag in tags:
             if not isinstance(tag, str):
                 kind = type(tag).__name__
-                raise DataError(f"example {example}: the tag {tag!r} is of type {kind}, not str")
+                raise DataError(f"{names[example]}: the tag {tag!r} is of type {kind}, not str")
             codes.append(number_of.setdefault(tag, len(number_of)))
         starts.append(len(codes))
     labels = Ragged(np.array(codes, dtype=np.int32), np.array(starts, dtype=np.int64))
     return TagRows(labels, np.array(list(number_of), dtype=str))
 
 
-def _token_features(token: Any, example: int, place: int) -> Iterable[tuple[str, float]]:
+def _token_features(token: Any, place: int) -> Iterable[tuple[str, float]]:
     """The features of one token; names that occur twice are added up."""
-    where = f"example {example}, token {place}"
+    where = f"token {place}"
     if isinstance(token, (str, bytes)) or not isinstance(token, Iterable):
         raise DataError(f"{where}: {token!r} is no dict or list of features")
     totals: dict[str, float] = {}

@@ -2,13 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from distsvm.data.features import Rows
+from distsvm.errors import DistSVMError, renamed
+
+Locate: TypeAlias = "Callable[[int], str | None]"
+"""Of the number of an example in its shard: its file and line (or row), None where not known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Names:
+    """What messages call the examples of a shard: `FILE, line 7 (example 3)`, or `example 3`.
+
+    Parameters
+    ----------
+    rows : range or array
+        The number of each example in the shard as it was loaded.
+    first : int, optional
+        The number of the shard's first example in the whole data.
+    locate : Locate, optional
+    """
+
+    rows: range | np.ndarray
+    first: int | None = None
+    locate: Locate | None = None
+
+    def __getitem__(self, row: int) -> str:
+        row = int(self.rows[row])
+        place = None
+        if self.locate is not None:
+            # The file may be gone by now; what went wrong with the example is still worth saying.
+            with suppress(Exception):
+                place = self.locate(row)
+        number = f"example {row + (self.first or 0)}"
+        if place is None:
+            return number
+        return place if self.first is None else f"{place} ({number})"
+
+    def take(self, which: range | np.ndarray) -> Names:
+        """The names of the examples with these numbers."""
+        return replace(self, rows=np.asarray(self.rows)[np.asarray(which)])
+
+    def call(self, row: int, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function about one example; its errors get the example's name in front."""
+        try:
+            return function(*args)
+        except DistSVMError as error:
+            raise renamed(error, self[row]) from error.__cause__ or error
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,30 +67,43 @@ class Shard:
     x : Rows, or a sequence of inputs
     y : array of labels, or a sequence of outputs; None where outputs are not known (prediction)
     weight : float64 array of shape (n,), or None for ones
-    first : int
-        The number of the shard's first example in the whole data; 0 in a shard from files, since
-        nobody knows the earlier parts' lengths before all are read.
+    first : int, optional
+        The number of the shard's first example in the whole data; None in a shard from files, as
+        the lengths of the earlier parts are not known before all are read.
     source : str
         Where the examples came from, for messages ("memory", or files and the part of them).
     n_left_out : int
         Examples of the source that a filter of its reader dropped.
+    locate : Locate, optional
+        Where each example came from, for messages; see Names.
+    columns : tuple of str, optional
+        The names of the columns of features, for messages.
     """
 
     x: Rows | Sequence[Any]
     y: np.ndarray | Sequence[Any] | None
     weight: np.ndarray | None
-    first: int = 0
+    first: int | None = None
     source: str = "memory"
     n_left_out: int = 0
+    locate: Locate | None = None
+    columns: tuple[str, ...] | None = None
 
     @property
     def n(self) -> int:
         return self.x.n_rows if hasattr(self.x, "n_rows") else len(self.x)
 
+    @property
+    def names(self) -> Names:
+        """What messages call the examples."""
+        return Names(range(self.n), self.first, self.locate)
+
     def take(self, which: np.ndarray) -> Shard:
-        """A copy of the examples with these numbers, in this order, as the first of some data."""
+        """A copy of the examples with these numbers, in this order, as a shard of other data."""
         weight = None if self.weight is None else self.weight[which]
-        return Shard(_taken(self.x, which), _taken(self.y, which), weight, source=self.source)
+        locate = None if self.locate is None else partial(_locate_taken, self.locate, which)
+        x, y = _taken(self.x, which), _taken(self.y, which)
+        return Shard(x, y, weight, source=self.source, locate=locate, columns=self.columns)
 
 
 def _taken(items: Any, which: np.ndarray) -> Any:
@@ -54,6 +114,10 @@ def _taken(items: Any, which: np.ndarray) -> Any:
     return [items[i] for i in which.tolist()]
 
 
+def _locate_taken(locate: Locate, which: np.ndarray, row: int) -> str | None:
+    return locate(int(which[row]))
+
+
 def joined(shards: Sequence[Shard]) -> Shard:
     """A copy of the examples of shards in memory, as one shard."""
     weights = None
@@ -62,7 +126,16 @@ def joined(shards: Sequence[Shard]) -> Shard:
             [np.ones(shard.n) if shard.weight is None else shard.weight for shard in shards]
         )
     x, y = ([getattr(shard, name) for shard in shards] for name in ("x", "y"))
-    return replace(shards[0], x=_joined(x), y=_joined(y), weight=weights)
+    locate = partial(_locate_joined, [(shard.n, shard.locate) for shard in shards])
+    return replace(shards[0], x=_joined(x), y=_joined(y), weight=weights, locate=locate)
+
+
+def _locate_joined(parts: Sequence[tuple[int, Locate | None]], row: int) -> str | None:
+    for n, locate in parts:
+        if row < n:
+            return None if locate is None else locate(row)
+        row -= n
+    return None
 
 
 def _joined(items: list[Any]) -> Any:
@@ -81,7 +154,8 @@ class ShardSpec(Protocol):
     One that reads files may have `parts`, those of files that it reads, `pieces(n_bytes)`, the same
     examples in specs of about so much memory each, and `in_arrays`, False where it gives Python
     objects. With `joined(others)`, one spec of its examples and those of the others behind them, in
-    their order, shards can be put together to blocks. `seen_columns()` is the number of columns of
+    their order, shards can be put together to blocks. `locate` is a Locate of its examples.
+    `seen_columns()` is the number of columns of
     its first rows, None where inputs are no rows of features.
     """
 

@@ -21,7 +21,7 @@ def arrays_of(shard: Shard) -> tuple[Arrays, dict[str, Any]] | None:
     x: Any = shard.x
     y: Any = shard.y
     arrays: Arrays = {} if shard.weight is None else {"weight": shard.weight}
-    notes: dict[str, Any] = {"source": shard.source}
+    notes: dict[str, Any] = {"source": shard.source, "columns": shard.columns}
     if isinstance(x, SequenceRows):
         arrays |= _sparse(x.tokens, notes) | {"sequences": x.starts}
         arrays |= {} if x.names is None else _texts("names", x.names)
@@ -61,7 +61,11 @@ def shard_of(arrays: Arrays, notes: dict[str, Any]) -> Shard:
         checks.within("tags", arrays["tags"], 0, names.size)
         checks.starts("tag_starts", arrays["tag_starts"], arrays["tags"].size)
         y = TagRows(Ragged(arrays["tags"], arrays["tag_starts"]), names)
-    return Shard(x, y, arrays.get("weight"), source=notes["source"])
+    columns = notes.get("columns")
+    if columns is not None:
+        columns = tuple(map(str, columns))
+        checks.whole("columns", len(columns), least=x.n_columns)
+    return Shard(x, y, arrays.get("weight"), source=notes["source"], columns=columns)
 
 
 def _sparse(rows: SparseRows, notes: dict[str, Any]) -> Arrays:

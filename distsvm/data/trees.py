@@ -145,10 +145,15 @@ def strip_function(label: str) -> str:
     return re.split(r"[-=]", label, maxsplit=1)[0]
 
 
-def parse_trees(
+def parse_trees(text: str) -> Iterator[Tree]:
+    """The trees of a bracketed text, in order; see placed_trees."""
+    return (tree for _, tree in placed_trees(text))
+
+
+def placed_trees(
     text: str, source: str = "text", first_line: Callable[[], int] = lambda: 1
-) -> Iterator[Tree]:
-    """The trees of a bracketed text, in order.
+) -> Iterator[tuple[int, Tree]]:
+    """The trees of a bracketed text, in order, each with the place in it where it begins.
 
     An outer bracket without a label, as Penn's files have it, is taken off if it holds one tree,
     and is labelled TOP otherwise. Between trees, blank lines and lines that begin with #, %, ;; or
@@ -186,9 +191,9 @@ def parse_trees(
                     raise error(node.place, "a bracket without a label inside of a tree")
                 open_nodes[-1].children.append(node.close())
             elif node.label or len(node.children) > 1:
-                yield node.close()
+                yield node.place, node.close()
             else:
-                yield node.children[0]
+                yield node.place, node.children[0]
         else:
             _add_token(open_nodes[-1], token, error, match.start())
     if open_nodes:

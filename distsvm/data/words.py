@@ -9,21 +9,30 @@ tokeniser has split is given with blanks between the words (tokens=True).
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from distsvm.data.dataset import cut
-from distsvm.data.files import Paths, find_files, opened
+from distsvm.data.files import Paths, find_files
 from distsvm.data.ragged import offsets
-from distsvm.data.readers.lines import Part, described
+from distsvm.data.readers.lines import (
+    Part,
+    Starts,
+    cut_files,
+    described,
+    read_line,
+    seek_line,
+    text_bytes,
+)
+from distsvm.data.readers.pieces import TextSpec
+from distsvm.data.readers.sentences import texts
 from distsvm.data.readers.token_rows import FIRST_CODE, Field, token_rows
 from distsvm.data.sequences import SequenceRows
-from distsvm.data.shard import Shard
+from distsvm.data.shard import Names, Shard
 from distsvm.data.templates import Templates, as_templates
 from distsvm.errors import ConfigError, DataError
 
@@ -50,19 +59,32 @@ def _is_mark(sign: str) -> bool:
     return unicodedata.category(sign)[0] in "PS"
 
 
-def sentences_of(lines: Iterable[bytes], source: str, tokens: bool = False) -> list[list[str]]:
+def splitter(tokens: bool) -> Callable[[str], list[str]]:
+    """What makes words of a line; see TextData."""
+    return str.split if tokens else tokenise
+
+
+def lines_of(file: BinaryIO, source: str) -> Iterator[bytes]:
+    """The lines of a file as they come; one that does not end is refused."""
+    while line := file.readline(MAX_LINE + 1):
+        if len(line) > MAX_LINE:
+            raise DataError(
+                f"{source}: a line of more than {MAX_LINE >> 20} MB, expected a sentence"
+            )
+        yield line
+
+
+def sentences_of(lines: Iterable[bytes], source: str, tokens: bool = False) -> Iterator[list[str]]:
     """The words of every line, also of blank ones; lines are refused unless they are UTF-8."""
-    split: Callable[[str], list[str]] = str.split if tokens else tokenise
-    found = []
+    split = splitter(tokens)
     for number, line in enumerate(lines, 1):
         try:
-            found.append(split(line.decode("utf-8-sig" if number == 1 else "utf-8")))
+            yield split(line.decode("utf-8-sig" if number == 1 else "utf-8"))
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{source}, line {number}: found the byte 0x{line[error.start]:02x}, "
                 f"expected UTF-8 ({error.reason})"
             ) from error
-    return found
 
 
 class WordData:
@@ -88,11 +110,6 @@ class WordData:
         templates: Templates | None = None,
         hash_bits: int | None = None,
     ) -> None:
-        if templates is not None and templates.columns:
-            raise DataError(
-                f"the model's templates read column {templates.columns[0]}, which plain words do "
-                "not have; give a file with all columns of training"
-            )
         if outputs is not None and len(outputs) != len(sentences):
             raise DataError(f"{len(outputs)} outputs for {len(sentences)} sentences")
         self._sentences, self._outputs = sentences, outputs
@@ -157,18 +174,12 @@ class TextData:
         Whether words have blanks between them already; otherwise the module's tokeniser splits.
     """
 
-    n_bytes: int | None = None
-
     def __init__(self, paths: Paths, *, tokens: bool = False) -> None:
         self.paths, self.tokens = find_files(paths), tokens
 
-    def sentences(self) -> list[list[str]]:
-        """The words of every line of all files, in order."""
-        found: list[list[str]] = []
-        for path in self.paths:
-            with opened(path) as file:
-                found += sentences_of(iter(partial(_line, file, path), b""), path, self.tokens)
-        return found
+    @property
+    def n_bytes(self) -> int:
+        return text_bytes(self.paths)
 
     def unlabelled(self) -> TextData:
         """The same: there are no outputs to leave out."""
@@ -176,21 +187,82 @@ class TextData:
 
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
-    ) -> list[WordSpec]:
+    ) -> list[LineSpec]:
         source = described([Part(path, 0, None) for path in self.paths])
         raise ConfigError(f"{source}: plain text has no true outputs; it can only be predicted on")
 
 
-def _line(file: Any, path: str) -> bytes:
-    line = file.readline(MAX_LINE + 1)
-    if len(line) > MAX_LINE:
-        raise DataError(f"{path}: a line of more than {MAX_LINE >> 20} MB, expected a sentence")
-    return line
+class LineData(TextData):
+    """Plain text files for a model: their words with these features, as in WordData."""
+
+    def __init__(self, text: TextData, templates: Templates | None, hash_bits: int | None) -> None:
+        super().__init__(text.paths, tokens=text.tokens)
+        self._features = templates, hash_bits
+
+    def specs(
+        self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
+    ) -> list[LineSpec]:
+        """How to load each of n_shards shards of about equal bytes; see cut_files."""
+        runs = cut_files(self.paths, n_shards, _line_starts, "sentences")
+        return [LineSpec(run, self.tokens, *self._features) for run in runs]
+
+
+@dataclass(frozen=True)
+class LineSpec(TextSpec):
+    """The parts of plain text files that make up one shard, every line of them a sentence.
+
+    `of_words` makes an input of a sentence. It is the task's, which is where the shard is loaded
+    and does not travel with every spec.
+    """
+
+    parts: tuple[Part, ...]
+    tokens: bool
+    templates: Templates | None
+    hash_bits: int | None
+    of_words: Callable[[Sequence[str]], Sequence[str]] | None = None
+
+    def starts(self) -> Starts:
+        return _line_starts
+
+    def words(self) -> list[list[str]]:
+        """The words of each sentence."""
+        split = splitter(self.tokens)
+        return [
+            split(line)
+            for part in self.parts
+            for _, text in texts(part)
+            for line in text.decode().split("\n")[:-1]
+        ]
+
+    def load(self) -> Shard:
+        x: Any = self.words()
+        if self.of_words is not None:
+            names = Names(range(len(x)), None, self.locate)
+            x = [names.call(row, self.of_words, words) for row, words in enumerate(x)]
+        if self.templates is not None:
+            x = word_rows(x, self.templates, self.hash_bits)
+        return Shard(x, None, None, source=described(self.parts))
+
+
+def _line_starts(file: BinaryIO, spacing: int, place: int) -> Iterator[int]:
+    """Where lines begin, also blank ones; see Starts."""
+    while line := read_line(file):
+        yield place
+        place = place + len(line) if spacing <= len(line) else seek_line(file, place + spacing)
 
 
 def templates_of(notes: Any) -> tuple[Templates, int | None] | None:
-    """The templates and hash_bits of a model's notes on its data, None where it had no words."""
+    """The templates and hash_bits of a model's notes on its data, None where it had no words.
+
+    Templates that read more than words are refused.
+    """
     if notes is None or notes["kind"] not in ("conll", "conllu"):
         return None
     options = notes["options"]
-    return as_templates(options.get("templates", "default")), options.get("hash_bits")
+    templates = as_templates(options.get("templates", "default"))
+    if templates.columns:
+        raise DataError(
+            f"the model's templates read column {templates.columns[0]}, which plain words do not "
+            "have; give a file with all columns of training"
+        )
+    return templates, options.get("hash_bits")

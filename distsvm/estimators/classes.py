@@ -14,7 +14,12 @@ from distsvm.data import TableData
 from distsvm.errors import DataError
 from distsvm.estimators.linear import LinearClasses
 from distsvm.estimators.task_arguments import intercept_value
-from distsvm.estimators.validation import checked_examples, checked_labels, checked_weight
+from distsvm.estimators.validation import (
+    checked_examples,
+    checked_labels,
+    checked_weight,
+    names_of_features,
+)
 from distsvm.tasks.classes import BinaryTask, ClassTask, MulticlassTask
 from distsvm.tasks.unseen import tell_unseen
 
@@ -47,7 +52,9 @@ class ClassSVC(ClassifierMixin, LinearClasses):
         X, y = checked_examples(self, X, y)
         classes, y = checked_labels(y)
         self._check_classes(classes)
-        self._train(self._task(), TableData(X, y, checked_weight(sample_weight)))
+        self._train(
+            self._task(), TableData(X, y, checked_weight(sample_weight), names_of_features(self))
+        )
         self._keep_linear_form(classes)
         return self
 

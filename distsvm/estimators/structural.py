@@ -20,6 +20,7 @@ from distsvm.estimators.validation import (
     checked_features,
     checked_labels,
     checked_weight,
+    names_of_features,
     one_by_one,
 )
 from distsvm.tasks.base import Task
@@ -91,7 +92,7 @@ class StructuralSVM(LinearClasses):
         if isinstance(task, ClassTask):
             X, y = checked_examples(self, X, y)
             classes, y = checked_labels(y)
-            self._train(task, TableData(X, y, weight))
+            self._train(task, TableData(X, y, weight, names_of_features(self)))
             self._keep_linear_form(classes)
         else:
             self._train(task, PairData(one_by_one(X), one_by_one(y), weight))

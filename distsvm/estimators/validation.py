@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from distsvm.errors import DataError
+from distsvm.messages import feature_name
 
 
 def checked_examples(estimator: BaseEstimator, X: Any, y: Any) -> tuple[Any, np.ndarray]:
@@ -24,6 +25,11 @@ def checked_examples(estimator: BaseEstimator, X: Any, y: Any) -> tuple[Any, np.
         X, y = validate_data(estimator, X, y, accept_sparse="csr")
         check_classification_targets(y)
     return X, y
+
+
+def names_of_features(estimator: BaseEstimator) -> Any:
+    """The names that fit saw, None where features have none."""
+    return getattr(estimator, "feature_names_in_", None)
 
 
 def checked_features(estimator: BaseEstimator, X: Any) -> Any:
@@ -101,4 +107,8 @@ def _place(X: Any) -> str:
             value = array[row, column]
     except (TypeError, ValueError, IndexError):
         return ""  # a form that only scikit-learn can read
-    return f"feature {column} of example {row} is {value}. "
+    return f"example {row}: {feature_name(_columns(X), column)} is {value}. "
+
+
+def _columns(X: Any) -> list[str] | None:
+    return list(map(str, X.columns)) if hasattr(X, "columns") else None

@@ -7,7 +7,7 @@ from pathlib import Path
 from distsvm.errors import DAMAGE, CheckpointError
 from distsvm.report.page import page
 from distsvm.report.view import RunView, read_run
-from distsvm.storage import Place, Where, new_folder, place, write_bytes
+from distsvm.storage import Place, Where, place, write_bytes
 
 __all__ = ["write_report"]
 
@@ -30,9 +30,10 @@ def write_report(run_dir: Where, output: Where | None = None) -> Place:
     view = read_run(run_dir)
     path = view.path / "report.html" if output is None else place(output)
     if isinstance(path, Path):
-        new_folder(path.parent)
+        path.parent.mkdir(parents=True, exist_ok=True)
     # A path with bytes that are no text must not keep the rest from being seen.
-    write_bytes(path, _page(view).encode("utf-8", "replace"))
+    data = _page(view).encode("utf-8", "replace")
+    write_bytes(path, data, private=output is None)
     return path
 
 

@@ -57,7 +57,7 @@ def write_path_chart(result: PathResult, output: str | Path) -> Path:
             f"<body>{drawing}</body></html>\n"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(path, drawing.encode())
+    write_bytes(path, drawing.encode(), private=False)
     return path
 
 

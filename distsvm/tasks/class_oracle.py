@@ -12,7 +12,7 @@ import numpy as np
 
 from distsvm import checks
 from distsvm.data.features import DenseRows, Rows, SparseRows, frozen
-from distsvm.data.shard import Shard
+from distsvm.data.shard import Names, Shard
 from distsvm.errors import DataError
 from distsvm.kernels import classes as class_kernels
 from distsvm.kernels import climb_classes
@@ -41,7 +41,7 @@ class ClassOracle(Oracle):
     """Enumerates the classes of many rows in compiled code."""
 
     def __init__(self, task: ClassTask, shard: Shard, rescaling: str) -> None:
-        self.task, self.numbers = task, range(shard.first, shard.first + shard.n)
+        self.task, self.names = task, shard.names
         self.rows = _shifted(shard.x, task, shard)  # type: ignore[arg-type]
         self.n = shard.n
         self.slack = rescaling == "slack"
@@ -222,7 +222,7 @@ class ClassOracle(Oracle):
         }
 
     def over(
-        self, arrays: dict[str, np.ndarray], numbers: range, unfit: Sequence[int] = ()
+        self, arrays: dict[str, np.ndarray], names: Names, unfit: Sequence[int] = ()
     ) -> ClassOracle:
         new = copy.copy(self)
         vars(new).pop("square_norms", None)
@@ -239,7 +239,7 @@ class ClassOracle(Oracle):
         if "truth" in given:
             truth = checks.vector("truth", given["truth"], "i", new.rows.n_rows)
             checks.within("truth", np.delete(truth, unfit), -1, self.task.labels.size)
-        new.n, new.numbers = new.rows.n_rows, numbers
+        new.n, new.names = new.rows.n_rows, names
         new.truth, new.weight = given.get("truth"), given.get("weight")
         new._measure()
         return new

@@ -17,7 +17,7 @@ from distsvm.data.features import as_rows
 from distsvm.data.scan import summarise
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
-from distsvm.messages import Summary
+from distsvm.messages import Summary, feature_name
 from distsvm.tasks.base import Task
 from distsvm.tasks.class_oracle import ClassOracle
 from distsvm.vectors import SparseVector
@@ -126,12 +126,12 @@ class ClassTask(Task):
                 int(np.argmin(np.where(largest > 0, largest, np.inf))),
             )
             log.warning(
-                "badly scaled features: feature %d reaches %.3g, feature %d only %.3g; training "
+                "badly scaled features: %s reaches %.3g, %s only %.3g; training "
                 "may be slow and the small ones ignored. scale=True divides each by its largest "
                 "absolute value",
-                wide,
+                feature_name(summary.columns, base + wide),
                 largest[wide],
-                narrow,
+                feature_name(summary.columns, base + narrow),
                 largest[narrow],
             )
         return None

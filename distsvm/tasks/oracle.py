@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from distsvm.data.shard import Names
 from distsvm.errors import ConfigError, DataError
 from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
@@ -56,8 +57,8 @@ class Oracle(ABC):
     """
 
     n: int
-    numbers: np.ndarray | range
-    """The number of each row's example in the whole data, for messages."""
+    names: Names
+    """What messages call the example of each row."""
     piece: int
     """How many examples to ask about at a time, so that a piece stays in the processor's cache.
 
@@ -197,7 +198,7 @@ class Oracle(ABC):
         return None
 
     def over(
-        self, arrays: dict[str, np.ndarray], numbers: range, unfit: Sequence[int] = ()
+        self, arrays: dict[str, np.ndarray], names: Names, unfit: Sequence[int] = ()
     ) -> Oracle:
         """The oracle of the same task over the examples that `arrays` gave these of.
 
@@ -221,9 +222,9 @@ class Oracle(ABC):
         return Counter()
 
     def check_fit(self) -> None:
-        """Refuse what cannot be trained on, by the number of its example."""
+        """Refuse what cannot be trained on, by the name of its example."""
         for row, reason in self.unfit().items():
-            raise DataError(f"example {self.numbers[row]}: {reason}")
+            raise DataError(f"{self.names[row]}: {reason}")
 
     def take(self, rows: np.ndarray) -> Oracle:
         """The oracle of these rows alone; asked for only where some are unfit."""

@@ -104,16 +104,13 @@ class ParseTask(Task):
         if hasattr(shard.x, "n_rows"):
             raise DataError(f"{shard.source}: the examples are rows of features, expected trees")
         weight = np.ones(shard.n) if shard.weight is None else shard.weight
-        longest = 0
+        longest, names = 0, shard.names
         uses: defaultdict[str, float] = defaultdict(float)
         for i in range(shard.n):
-            try:
-                sentence = as_sentence(shard.x[i], self.words)
-                longest = max(longest, len(sentence))
-                if shard.y is not None and self.rules is None:
-                    self._count(uses, sentence, shard.y[i], float(weight[i]))
-            except DataError as error:
-                raise DataError(f"{shard.source}: example {shard.first + i}: {error}") from error
+            sentence = names.call(i, as_sentence, shard.x[i], self.words)
+            longest = max(longest, len(sentence))
+            if shard.y is not None and self.rules is None:
+                names.call(i, self._count, uses, sentence, shard.y[i], float(weight[i]))
         labels, counts = None, None
         if shard.y is not None:
             # As objects: one long rule or word would make all the others as long.

@@ -13,7 +13,7 @@ import numpy as np
 from distsvm import checks
 from distsvm.data.features import frozen
 from distsvm.data.ragged import Ragged, RaggedSlots, offsets, spread
-from distsvm.data.shard import Shard
+from distsvm.data.shard import Names, Shard
 from distsvm.data.trees import Tree
 from distsvm.errors import DataError
 from distsvm.kernels import cky, cky_brackets, cky_rows, cky_words, climb_trees
@@ -69,7 +69,7 @@ class ParseOracle(Oracle):
 
     def __init__(self, task: ParseTask, shard: Shard, rescaling: str) -> None:
         self.task, self.source = task, shard.source
-        self.numbers = range(shard.first, shard.first + shard.n)
+        self.names = shard.names
         self.grammar, self.lexicon = task.grammar, task.lexicon
         self.tables = self.grammar.tables
         if self.lexicon is not None:
@@ -80,7 +80,7 @@ class ParseOracle(Oracle):
         self.kind, self.scale = KINDS[task.losses], float(task.loss_scale)
         self.n, self.weight = shard.n, shard.weight
         self.sentences = [
-            self._named(i, as_sentence, x, task.words)
+            self.names.call(i, as_sentence, x, task.words)
             for i, x in enumerate(shard.x)  # type: ignore[arg-type]
         ]
         self.words = Ragged.of(list(map(self._entries, self.sentences)), np.int32).frozen()
@@ -88,7 +88,7 @@ class ParseOracle(Oracle):
         self._unfit: dict[int, str] = {}
         self._unseen: Counter[str] = Counter()
         if shard.y is not None:
-            rows = [self._named(i, self._encoded, i, y) for i, y in enumerate(shard.y)]
+            rows = [self.names.call(i, self._encoded, i, y) for i, y in enumerate(shard.y)]
             self.truth = Ragged.of(rows, np.int32).frozen()
         limit = task.memory_mb * 2**20
         symbols, phrases = len(self.grammar.tags) + len(self.grammar.phrases), self.grammar.phrases
@@ -221,7 +221,7 @@ class ParseOracle(Oracle):
 
     def take(self, rows: np.ndarray) -> ParseOracle:
         new = copy.copy(self)
-        new.n, new.numbers = rows.size, np.asarray(self.numbers)[rows]
+        new.n, new.names = rows.size, self.names.take(rows)
         new.sentences = [self.sentences[row] for row in rows.tolist() if self.sentences]
         new.words = self.words[rows].frozen()
         new.truth = None if self.truth is None else self.truth[rows].frozen()
@@ -265,7 +265,7 @@ class ParseOracle(Oracle):
         return {name: array for name, array in known.items() if array is not None}
 
     def over(
-        self, arrays: dict[str, np.ndarray], numbers: range, unfit: Sequence[int] = ()
+        self, arrays: dict[str, np.ndarray], names: Names, unfit: Sequence[int] = ()
     ) -> ParseOracle:
         new = copy.copy(self)
         words = checks.within("words", arrays["words"], -1, self.tables.word_starts.size - 1)
@@ -279,7 +279,7 @@ class ParseOracle(Oracle):
             if not np.array_equal(new.truth.lengths, row_length(new.words.lengths)):
                 raise ValueError("trees of other lengths than the sentences")
             check_rows(new.truth, len(self.grammar.chains), self.grammar.step_rule.size)
-        new.n, new.numbers, new.weight = len(new.words), numbers, arrays.get("weight")
+        new.n, new.names, new.weight = len(new.words), names, arrays.get("weight")
         new.sentences, new._unfit = [], {}  # asked for where the words themselves are at hand
         return new
 
@@ -306,7 +306,7 @@ class ParseOracle(Oracle):
         long = rows[self.words.lengths[rows] > MAX_WORDS]
         if self.kind == cky_rows.F1_BRACKETS and long.size:
             raise DataError(
-                f"example {self.numbers[long[0]]}: a sentence of {self.words.lengths[long[0]]} "
+                f"{self.names[long[0]]}: a sentence of {self.words.lengths[long[0]]} "
                 f"words; f1-brackets is a reference for at most {MAX_WORDS}: leave out longer ones "
                 "(max_length) or take f1"
             )
@@ -343,7 +343,7 @@ class ParseOracle(Oracle):
 
     def _too_large(self, row: int) -> DataError:
         return DataError(
-            f"example {self.numbers[row]}: a sentence of {self.words.lengths[row]:,} words takes "
+            f"{self.names[row]}: a sentence of {self.words.lengths[row]:,} words takes "
             f"more memory than {self.task.memory_mb:g} MB; leave out long sentences (max_length) "
             "or raise memory_mb"
         )
@@ -397,12 +397,6 @@ class ParseOracle(Oracle):
             own = [self.grammar.label(tag) for tag in pairs.values[start:stop].tolist()]
             tags.append(own[int(np.argmax(seen))] if own else NO_TAG)
         return tuple(zip((word for word, _ in self.sentences[number]), tags, strict=True))
-
-    def _named(self, i: int, function: Any, *args: Any) -> Any:
-        try:
-            return function(*args)
-        except DataError as error:
-            raise DataError(f"example {self.numbers[i]}: {error}") from error
 
 
 def _arrays(rows: Ragged) -> tuple[np.ndarray, np.ndarray]:

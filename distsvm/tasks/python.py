@@ -15,7 +15,7 @@ import numpy as np
 from distsvm import checks
 from distsvm.data.features import frozen
 from distsvm.data.shard import Shard
-from distsvm.errors import DistSVMError, TaskError, renamed
+from distsvm.errors import DistSVMError, TaskError
 from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
 from distsvm.tasks.base import Bounded, Task
@@ -111,14 +111,14 @@ class PythonOracle(Oracle):
 
     def __init__(self, task: Task, shard: Shard, rescaling: str) -> None:
         self.task, self.shard, self.slack = task, shard, rescaling == "slack"
-        self.numbers = range(shard.first, shard.first + shard.n)
+        self.names = shard.names
         self.inputs: Sequence[Any] = shard.x  # type: ignore[assignment]
         self.truths: Any = () if shard.y is None else shard.y
         self.rescaling = rescaling
         self.n = shard.n
         if shard.y is not None:
             for row in range(self.n):
-                self._guard(row, self._check_truth, row)
+                self.names.call(row, self._check_truth, row)
 
     def separate(self, view: Any, rows: np.ndarray) -> Separation:
         planes = np.empty(rows.size, dtype=object)
@@ -130,7 +130,7 @@ class PythonOracle(Oracle):
                     a[:i] for a in (rows, planes, loss, value, upper)
                 )
                 break
-            planes[i], loss[i], value[i], bound = self._guard(row, self._ask, view, row)
+            planes[i], loss[i], value[i], bound = self.names.call(row, self._ask, view, row)
             exact &= bound is None
             upper[i] = value[i] if bound is None else bound
         return Separation(Planes(rows, planes, loss), value, upper, exact)
@@ -162,12 +162,12 @@ class PythonOracle(Oracle):
 
     def decode(self, view: Any, rows: np.ndarray) -> list[Any]:
         in_time = takewhile(lambda _: not self.is_late(), rows.tolist())
-        return [self._guard(row, self._decoded, view, row) for row in in_time]
+        return [self.names.call(row, self._decoded, view, row) for row in in_time]
 
     def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
         return np.array(
             [
-                self._guard(row, self._loss, row, output)
+                self.names.call(row, self._loss, row, output)
                 for row, output in zip(rows.tolist(), outputs, strict=True)
             ]
         )
@@ -198,7 +198,7 @@ class PythonOracle(Oracle):
         told = zip(row.tolist(), encoded, loss.tolist(), strict=True)
         for i, (number, data, its_loss) in enumerate(told):
             decoded = self.task.decode_output(data)
-            outputs[i] = self._guard(number, self._plane, number, decoded, its_loss)
+            outputs[i] = self.names.call(number, self._plane, number, decoded, its_loss)
         return Planes(row, outputs, loss)
 
     def contents(self, start: int, stop: int) -> Iterable[np.ndarray | None]:
@@ -210,7 +210,7 @@ class PythonOracle(Oracle):
     def norms(self) -> tuple[np.ndarray, float | None]:
         norms = np.empty(self.n)
         for row in range(self.n):
-            truth = self._guard(row, self._features, row, self.truths[row])
+            truth = self.names.call(row, self._features, row, self.truths[row])
             norms[row] = truth.value @ truth.value
         radius = self.task.radius()
         return norms, None if radius is None else radius**2
@@ -279,13 +279,6 @@ class PythonOracle(Oracle):
             raise TaskError(
                 f"{type(self.task).__name__} failed in {method}: {type(error).__name__}: {error}"
             ) from error
-
-    def _guard(self, row: int, function: Any, *args: Any) -> Any:
-        """Call a method of this oracle; its errors get the example's name in front."""
-        try:
-            return function(*args)
-        except DistSVMError as error:
-            raise renamed(error, f"example {self.numbers[row]}") from error.__cause__ or error
 
 
 def _plain(value: Any) -> Any:

@@ -15,7 +15,7 @@ from distsvm import checks
 from distsvm.data.features import SparseRows, frozen
 from distsvm.data.ragged import Ragged, RaggedSlots, offsets, spread
 from distsvm.data.sequences import TagRows
-from distsvm.data.shard import Shard
+from distsvm.data.shard import Names, Shard
 from distsvm.errors import DataError
 from distsvm.kernels import (
     changed_rows,
@@ -58,7 +58,7 @@ class SequenceOracle(Oracle):
     def __init__(self, task: SequenceTask, shard: Shard, rescaling: str) -> None:
         shard = packed(shard)
         self.task, self.n = task, shard.n
-        self.numbers = range(shard.first, shard.first + shard.n)
+        self.names = shard.names
         self.tokens, self.starts = tokens_of(shard.x, task, shard)  # type: ignore[arg-type]
         self.truth: Ragged | None = None
         self._others: list[str] = []  # true tags that are not the task's; see truth_of
@@ -93,7 +93,7 @@ class SequenceOracle(Oracle):
         if large.size:
             i = int(large[0])
             raise DataError(
-                f"example {self.numbers[i]} has {self.lengths[i]} tokens: slack rescaling of the "
+                f"{self.names[i]}: {self.lengths[i]} tokens; slack rescaling of the "
                 f"Hamming loss would take {n_bytes[i] / 2**30:.1f} GB for it, the limit is "
                 f"{COUNT_BYTES / 2**30:.0f} GB; use margin rescaling or cut the sequence"
             )
@@ -252,7 +252,7 @@ class SequenceOracle(Oracle):
         none = rows[score == -np.inf]
         if none.size:
             raise DataError(
-                f"example {self.numbers[none[0]]}: the constraints allow no tag sequence of "
+                f"{self.names[none[0]]}: the constraints allow no tag sequence of "
                 f"{self.lengths[none[0]]} tokens"
             )
 
@@ -304,7 +304,7 @@ class SequenceOracle(Oracle):
             frozen(offsets(entries)), self.tokens.n_columns,
         )  # fmt: skip
         new.starts, new.lengths, new.n = frozen(offsets(lengths)), lengths, rows.size
-        new.numbers = np.asarray(self.numbers)[rows]
+        new.names = self.names.take(rows)
         new.truth = None if self.truth is None else self.truth[rows].frozen()
         new.weight = None if self.weight is None else self.weight[rows]
         return new
@@ -347,7 +347,7 @@ class SequenceOracle(Oracle):
         }  # fmt: skip
 
     def over(
-        self, arrays: dict[str, np.ndarray], numbers: range, unfit: Sequence[int] = ()
+        self, arrays: dict[str, np.ndarray], names: Names, unfit: Sequence[int] = ()
     ) -> SequenceOracle:
         given = {name: frozen(array) for name, array in arrays.items()}
         new = copy.copy(self)
@@ -362,7 +362,7 @@ class SequenceOracle(Oracle):
             known = truth[np.repeat(fit, np.diff(given["starts"]))]
             checks.within("truth", known, -1, self.task.tags().size)
         new.tokens, new.starts = SparseRows(*entries, self.task.n_features), given["starts"]
-        new.lengths, new.n, new.numbers = np.diff(new.starts), new.starts.size - 1, numbers
+        new.lengths, new.n, new.names = np.diff(new.starts), new.starts.size - 1, names
         new.truth = Ragged(given["truth"], new.starts) if "truth" in given else None
         new.weight = given.get("weight")
         new._measure()

@@ -25,18 +25,18 @@ def packed(shard: Shard) -> Shard:
     if isinstance(x, (DenseRows, SparseRows)):
         raise DataError(f"{shard.source}: the examples are rows of features, expected sequences")
     if not isinstance(x, SequenceRows):
-        x = pack_sequences(x, shard.first)
+        x = pack_sequences(x, shard.names)
     if y is None:
         return replace(shard, x=x)
     if not isinstance(y, TagRows):
-        y = pack_tags(y, shard.first)
+        y = pack_tags(y, shard.names)
     if len(y) != x.n_rows:
         raise DataError(f"{shard.source}: {len(y)} tag sequences for {x.n_rows} sequences")
     n_tokens, n_tags = np.diff(x.starts), y.codes.lengths
     wrong = np.flatnonzero(n_tokens != n_tags)
     if wrong.size:
         i = int(wrong[0])
-        raise DataError(f"example {shard.first + i}: {n_tags[i]} tags for {n_tokens[i]} tokens")
+        raise DataError(f"{shard.names[i]}: {n_tags[i]} tags for {n_tokens[i]} tokens")
     return replace(shard, x=x, y=y)
 
 
@@ -104,10 +104,6 @@ def broken_rules(truth: Ragged, task: SequenceTask) -> dict[int, str]:
     return dict(sorted(found.items()))
 
 
-def _example(starts: np.ndarray, token: int, shard: Shard) -> int:
-    return shard.first + int(np.searchsorted(starts, token, side="right")) - 1
-
-
 def _check_finite(
     x: SequenceRows,
     values: np.ndarray,
@@ -122,10 +118,10 @@ def _check_finite(
     if bad.size:
         e = int(bad[0])
         token = int(np.searchsorted(entries, e, side="right")) - 1
+        example = int(np.searchsorted(starts, token, side="right")) - 1
         name = columns[e] if x.names is None else repr(str(x.names[columns[e]]))
         raise DataError(
-            f"{shard.source}: feature {name} of example {_example(starts, token, shard)} is "
-            f"{values[e]}, expected a finite number"
+            f"{shard.names[example]}: feature {name} is {values[e]}, expected a finite number"
         )
 
 

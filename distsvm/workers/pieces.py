@@ -27,6 +27,7 @@ import numpy as np
 
 from distsvm.data.keeping import load
 from distsvm.data.packed import Packed, PackedStore, key_of
+from distsvm.data.shard import Locate, Names
 from distsvm.messages import Planes
 from distsvm.tasks.base import Task
 from distsvm.tasks.oracle import Oracle, Separation
@@ -50,7 +51,7 @@ class Piece:
     unfit: dict[int, str]
     unseen: Counter[str]
     weight: np.ndarray | None
-    open: Callable[[range], Oracle]
+    open: Callable[[Names], Oracle]
 
 
 def pack_pieces(
@@ -84,9 +85,9 @@ def _packed(
     unseen = Counter(notes.pop("unseen", {}))  # earlier versions refused such examples
     weight = packed.arrays(mapped=True).get("weight")
 
-    def opened(numbers: range, packed: Packed = packed) -> Oracle:
+    def opened(names: Names, packed: Packed = packed) -> Oracle:
         with packed.believed():
-            return frame.over(packed.arrays(mapped=False), numbers, list(unfit))
+            return frame.over(packed.arrays(mapped=False), names, list(unfit))
 
     weight = None if weight is None else np.array(weight)
     return Piece(**notes, unfit=unfit, unseen=unseen, weight=weight, open=opened)
@@ -95,8 +96,9 @@ def _packed(
 def _unpacked(task: Task, rescaling: str, spec: Any, store: PackedStore) -> Piece:
     """A piece of Python objects, which is read from its file whenever it is opened."""
 
-    def opened(numbers: range) -> Oracle:
-        return task.oracle(replace(load(spec, store), first=numbers.start), rescaling)
+    def opened(names: Names) -> Oracle:
+        first = None if names.first is None else names.first + int(names.rows[0])
+        return task.oracle(replace(load(spec, store), first=first), rescaling)
 
     shard = load(spec, store)
     oracle = task.oracle(shard, rescaling)
@@ -114,16 +116,21 @@ class PiecedOracle(Oracle):
     frame : Oracle
         Of the same task and no examples.
     pieces : list of Piece
-    first : int
-        The number of the first example.
+    first, locate : see Names
     """
 
-    def __init__(self, frame: Oracle, pieces: Sequence[Piece], first: int) -> None:
+    def __init__(
+        self,
+        frame: Oracle,
+        pieces: Sequence[Piece],
+        first: int | None = None,
+        locate: Locate | None = None,
+    ) -> None:
         self._frame, self._pieces = frame, pieces
         self._starts = np.cumsum([0, *(piece.n for piece in pieces)])
         self.sizes = np.diff(self._starts)
         self.n = int(self._starts[-1])
-        self.numbers = range(first, first + self.n)
+        self.names = Names(range(self.n), first, locate)
         self.extent = sum(piece.extent for piece in pieces)
         self.piece = frame.piece_of(self.extent / max(1, self.n))
         if any(piece.n % self.piece for piece in pieces[:-1]):
@@ -226,8 +233,8 @@ class PiecedOracle(Oracle):
                 self._pieces, self._starts, edges[:-1], edges[1:], strict=False
             )
         ]
-        new = PiecedOracle(self._frame, [piece for piece in kept if piece.n] or kept[:1], 0)
-        new.numbers = np.asarray(self.numbers)[rows]
+        new = PiecedOracle(self._frame, [piece for piece in kept if piece.n] or kept[:1])
+        new.names = self.names.take(rows)
         return new
 
     def class_weights(self) -> np.ndarray | None:
@@ -274,7 +281,7 @@ class PiecedOracle(Oracle):
         if getattr(_here, "piece", None) is not piece:
             _here.piece = _here.oracle = None  # its memory goes before that of the next one comes
             start = int(self._starts[number])
-            _here.oracle = piece.open(self.numbers[start : start + piece.n])  # type: ignore[arg-type]
+            _here.oracle = piece.open(self.names.take(range(start, start + piece.n)))
             _here.piece = piece
         _here.oracle.ends_at = self.ends_at
         return _here.oracle
@@ -288,9 +295,9 @@ def _taken(piece: Piece, rows: np.ndarray) -> Piece:
     if rows.size == piece.n:
         return piece
 
-    def opened(numbers: range) -> Oracle:
-        oracle = piece.open(range(piece.n)).take(rows)
-        oracle.numbers = numbers
+    def opened(names: Names) -> Oracle:
+        oracle = piece.open(Names(range(piece.n))).take(rows)
+        oracle.names = names
         return oracle
 
     weight = None if piece.weight is None else piece.weight[rows]

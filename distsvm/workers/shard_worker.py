@@ -82,7 +82,7 @@ class ShardWorker:
             self._keeping = replace(self._keeping, dim=task.dim)
             self._specs = self._keeping.pieces(self._spec)  # smaller ones beside long vectors
             frame, pieces = pack_pieces(task, rescaling, self._specs, self._store)
-            pieced = PiecedOracle(frame, pieces, first or 0)
+            pieced = PiecedOracle(frame, pieces, first, getattr(self._spec, "locate", None))
             self.oracle: Oracle = pieced
             self.own_weight = pieced.weights()
         else:
@@ -129,7 +129,7 @@ class ShardWorker:
         if task.unfit == "error":
             for row, reason in unfit.items():
                 raise DataError(
-                    f'{self._name(row)}: {reason}; unfit="drop" leaves such examples out'
+                    f'{self.oracle.names[row]}: {reason}; unfit="drop" leaves such examples out'
                 )
         if unfit:
             kept = np.delete(np.arange(self.oracle.n), list(unfit))
@@ -137,12 +137,6 @@ class ShardWorker:
             self.own_weight = self.own_weight[kept]
             self.cache = PlaneCache(self.oracle, cache_size)
         return len(unfit)
-
-    def _name(self, row: int) -> str:
-        """The example's number, with its file and line where they are known."""
-        place = self._spec.locate(row) if hasattr(self._spec, "locate") else None
-        number = f"example {self.oracle.numbers[row]}"
-        return number if place is None else f"{place} ({number})"
 
     # --- rounds ----------------------------------------------------------------------------
 

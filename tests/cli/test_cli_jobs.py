@@ -5,12 +5,15 @@ import json
 import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
 from cli_files import train_args
 from fake_jobs import FakeClient
 from test_cli_own_task import CODE
 
+from distsvm import MulticlassTask, train
 from distsvm.cli import main
+from distsvm.cli.signs import CONTROL
 from distsvm.jobs import client
 from distsvm.training.run_state import STOP
 from distsvm.training.session import Session
@@ -289,3 +292,28 @@ def test_a_folder_is_asked_to_stop_only_while_it_runs(files, capsys, tmp_path):
     finally:
         session.end()
     assert not (folder / STOP).exists()
+
+
+def test_no_sign_of_a_jobs_output_or_facts_steers_the_terminal(cluster, config, capsys):
+    cluster.run = False
+    run(capsys, "submit", *ADDRESS, config, "--detach")
+    (id,) = cluster.jobs
+    cluster.text[id] = "a\tline\r\n\x1b[2J\x1b]0;title\x07 \u202eend\x9b1m\n"
+    job = cluster.jobs[id]
+    job.status, job.driver_exit_code, job.message = "FAILED", None, "bad \x1b[2J\nluck\x07"
+    job.metadata = {name: f"{value}\x1b[2J" for name, value in job.metadata.items()}
+    shown = "a\tline\\x0d\n\\x1b[2J\\x1b]0;title\\x07 \\u202eend\\x9b1m\n"
+    assert run(capsys, "logs", id, *ADDRESS).out == shown
+    assert run(capsys, "logs", "--follow", id, *ADDRESS, code=8).out.startswith(shown)
+    job.message = "bad \x1b[2J\nluck\x07"
+    for words in (["status", id], ["status"], ["stop", id]):
+        text = run(capsys, *words, *ADDRESS).out
+        assert not CONTROL.search(text.replace("\n", ""))
+
+
+def test_a_run_whose_data_was_in_memory_is_refused_without_advice_in_python(capsys, tmp_path):
+    X, y = np.eye(4), np.array([0, 1, 0, 1])
+    train(MulticlassTask(), X, y, executor="serial", max_rounds=1, run_dir=tmp_path / "run")
+    err = run(capsys, "resume", tmp_path / "run", code=2).err
+    assert "had its data in memory; only the Python program that has the data can go on" in err
+    assert "train(" not in err

@@ -26,6 +26,11 @@ from distsvm.cli.wording import in_flags
         ),
         ("scale=True divides each", "--scale divides each"),
         (
+            "data in memory; call train(…, run_dir=…, resume=True) with the same data",
+            "data in memory; only the Python program that has the data can go on with it",
+        ),
+        ("which only words=True has", "which only --words has"),
+        (
             "name it again: address=head:6379 in executor_options, or the variable",
             "name it again: --address head:6379, or the variable",
         ),
@@ -41,7 +46,6 @@ def test_parameters_become_options(ours, shown):
         "/data/n_workers/C=1.svm, line 2: found '1:x'",
         "label 'class_weight' is not among the classes",
         "the loss is large at the start of the solver",
-        "call train(…, run_dir=…, resume=True) with the same data",
         "run_dir.svm: no such file",
     ],
 )

@@ -35,7 +35,7 @@ def test_columns_blank_lines_and_documents_are_as_the_format_has_them(path):
         [("Peter", "B-PER")],
     ]
     assert shard.weight is None
-    assert shard.first == 0
+    assert shard.first is None
     assert shard.source == f"{path}, bytes 0 to {path.stat().st_size}"
     assert shard.x.tokens.columns.dtype == np.int32
     assert shard.y.codes.values.dtype == np.int32

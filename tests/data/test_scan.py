@@ -102,12 +102,12 @@ def test_values_that_are_not_finite_are_refused_with_example_and_column(bad, dty
     X[33, 2] = bad
     good, *_, bad_spec, _ = TableData(form(X), np.zeros(50)).specs(5)
     summarise(good.load(), ranges=ranges)
-    with pytest.raises(DataError, match=rf"memory: column 2 of example 33 is {bad}, expected"):
+    with pytest.raises(DataError, match=rf"example 33: feature 2 is {bad}, expected"):
         summarise(bad_spec.load(), ranges=ranges)
 
 
 def test_labels_that_are_not_finite_are_refused_with_their_example():
-    with pytest.raises(DataError, match="label of example 11 is nan"):
+    with pytest.raises(DataError, match="example 11: the label is nan"):
         summarise(shard_of(np.ones((2, 1)), np.array([1.0, np.nan]), first=10))
 
 

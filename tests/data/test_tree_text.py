@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distsvm.data.trees import Tree, parse_trees, strip, strip_function
+from distsvm.data.trees import Tree, parse_trees, placed_trees, strip, strip_function
 from distsvm.errors import DataError
 
 names = st.text("ABXY-=$'.#é", min_size=1, max_size=4)
@@ -83,7 +83,7 @@ def test_an_outer_bracket_with_several_trees_is_top():
 )
 def test_bad_brackets_are_named_by_line_and_column(text, place, message):
     with pytest.raises(DataError, match=message) as error:
-        list(parse_trees(text, "some.mrg"))
+        list(placed_trees(text, "some.mrg"))
     assert f"some.mrg, {place}:" in str(error.value)
 
 

@@ -95,7 +95,7 @@ def test_errors_name_file_line_and_column_in_any_part(tmp_path):
     with pytest.raises(DataError, match="only empty elements"):
         loaded(TreebankData(path), 1)
     path.write_bytes(b"( (S (N \xff)) )\n")
-    with pytest.raises(DataError, match="not UTF-8"):
+    with pytest.raises(DataError, match=r"bad.mrg, line 1: found the byte 0xff, expected UTF-8"):
         loaded(TreebankData(path), 1)
     with pytest.raises(ConfigError, match="max_length"):
         TreebankData(path, max_length=0)

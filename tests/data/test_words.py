@@ -1,16 +1,19 @@
 """Plain sentences: how they are split, and how a model takes them."""
 
+import pickle
+
 import pytest
 
 from distsvm import SequenceTagger, TreeParser, load_model, train
 from distsvm.data.synthetic import make_tagged_sentences
 from distsvm.data.synthetic_trees import make_treebank
 from distsvm.data.templates import Templates
-from distsvm.data.words import sentences_of, tokenise
+from distsvm.data.words import LineSpec, sentences_of, tokenise
 from distsvm.data.writers import write_conll
 from distsvm.errors import ConfigError, DataError
 from distsvm.tasks.classes import MulticlassTask
 from distsvm.tasks.sequence import SequenceTask
+from distsvm.workers.shard_worker import ShardWorker
 
 SENTENCES = make_tagged_sentences(40, seed=1)
 WORDS = [words for words, _ in SENTENCES]
@@ -34,12 +37,12 @@ def test_punctuation_at_the_ends_of_a_word_is_a_word(line, words):
 
 
 def test_words_that_are_split_already_stay_so():
-    assert sentences_of([b"Sr. L\xc3\xb3pez ,\n", b"\n"], "x", tokens=True) == [
+    assert list(sentences_of([b"Sr. L\xc3\xb3pez ,\n", b"\n"], "x", tokens=True)) == [
         ["Sr.", "López", ","],
         [],
     ]
     with pytest.raises(DataError, match="x, line 2: found the byte 0xff, expected UTF-8"):
-        sentences_of([b"a\n", b"b \xff\n"], "x")
+        list(sentences_of([b"a\n", b"b \xff\n"], "x"))
 
 
 @pytest.mark.parametrize("options", [{}, {"hash_bits": 12}, {"templates": "word; suffix(2)[-1]"}])
@@ -88,8 +91,63 @@ def test_a_parser_over_words_parses_plain_sentences(tmp_path):
     (tree,) = parser.model_.predict(str(path), executor="serial")
     assert [word for word, _ in tree.sentence()] == ["-LRB-", "dogs", "-RRB-", "sleep"]
     path.write_text("dogs\n\n")
-    with pytest.raises(DataError, match="example 1: a sentence has no words"):
+    with pytest.raises(DataError, match=r"new.txt, line 2: a sentence has no words"):
         parser.model_.predict(str(path))
     tags_given = TreeParser(**QUICK).fit(trees)
     with pytest.raises(ConfigError, match="the grammar is over tags"):
         tags_given.model_.predict(str(path))
+
+
+@pytest.fixture(scope="module")
+def tagger(tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("tagger") / "a.conll")
+    write_conll(path, SENTENCES)
+    return train(SequenceTask(), path, **QUICK).model
+
+
+def test_lines_of_plain_text_are_cut_into_pieces_of_which_no_line_is_lost(tagger, tmp_path):
+    path = tmp_path / "new.txt"
+    lines = [*(" ".join(words) for words in WORDS), "", "# a b", "last"]
+    path.write_text("\ufeff" + "\n".join(lines))
+    data = tagger.inputs(str(path), tokens=True)
+    for n in (1, 3, 20):
+        pieces = data.specs(n)
+        assert len(pieces) == n
+        assert [words for piece in pieces for words in piece.words()] == list(map(str.split, lines))
+    assert pieces[-1].locate(0).startswith(f"{path}, line ")
+    found = [
+        tags for part in tagger.over_pieces(ShardWorker.predict, data.specs(5)) for tags in part
+    ]
+    assert found == tagger.predict([line.split() for line in lines])
+
+
+def test_files_of_plain_text_are_read_by_the_piece_and_not_by_the_driver(
+    tagger, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("distsvm.model.PIECE_BYTES", 200)
+    path = tmp_path / "new.txt"
+    path.write_text("".join(" ".join(words) + "\n" for words in WORDS))
+    read = []
+    words = LineSpec.words
+    monkeypatch.setattr(LineSpec, "words", lambda spec: read.append(spec) or words(spec))
+    parts = tagger.predictions(str(path), tokens=True, executor="serial")
+    pieces = tagger.pieces(tagger.inputs(str(path), tokens=True))
+    assert (len(read), len(pieces) > 5) == (0, True)
+    for done, _ in enumerate(parts, 1):
+        assert len(read) == done
+    assert done == len(pieces)
+    assert len(pickle.dumps(pieces[0])) < 2000  # neither text nor task
+
+
+def test_sentences_that_come_one_by_one_are_predicted_while_they_come(tagger, monkeypatch):
+    monkeypatch.setattr("distsvm.model.PIECE_SENTENCES", 4)
+    asked = []
+    coming = (asked.append(words) or words for words in WORDS)
+    pieces = tagger.sentence_pieces(coming)
+    found = []
+    for part in tagger.over_pieces(ShardWorker.predict, pieces, executor="serial"):
+        found += part
+        assert len(asked) == len(found)
+    assert found == tagger.predict(WORDS)
+    with pytest.raises(DataError, match="no examples"):
+        list(tagger.sentence_pieces([]))

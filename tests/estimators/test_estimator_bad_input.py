@@ -64,12 +64,12 @@ def with_value(value):
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_values_that_are_not_finite_are_refused_with_their_place(form, value):
     bad = form(with_value(value))
-    with pytest.raises(DataError, match="feature 2 of example 4 is") as caught:
+    with pytest.raises(DataError, match="example 4: feature 2 is") as caught:
         MulticlassSVC().fit(bad, Y)
     assert "Input X contains" in str(caught.value)
     fitted = MulticlassSVC().fit(X, Y)
     for call in (fitted.predict, fitted.decision_function):
-        with pytest.raises(DataError, match="feature 2 of example 4"):
+        with pytest.raises(DataError, match="example 4: feature 2"):
             call(bad)
 
 

@@ -149,7 +149,7 @@ def test_bad_input_is_refused(fitted, files, tmp_path):
     with pytest.raises(DataError, match="59 outputs for 60 inputs"):
         SequenceTagger(**QUICK).fit(X_TRAIN, Y_TRAIN[1:])
     bad = [*X_TRAIN[:2], [{"a": float("nan")}] * len(Y_TRAIN[2]), *X_TRAIN[3:]]
-    with pytest.raises(DataError, match="feature 'a' of example 2 is nan"):
+    with pytest.raises(DataError, match="example 2: feature 'a' is nan"):
         SequenceTagger(**QUICK).fit(bad, Y_TRAIN)
     with pytest.raises(DataError, match=r"example 0: tag 'T\d' after 'T\d' is not allowed"):
         SequenceTagger(**QUICK, allowed=[tuple(Y_TRAIN[0][:2])]).fit(X_TRAIN, Y_TRAIN)

@@ -6,6 +6,7 @@ import stat
 import pytest
 from folders import CASES
 
+from distsvm.cli import main
 from distsvm.errors import ConfigError
 from distsvm.report import write_report
 
@@ -54,6 +55,22 @@ def test_a_folder_that_is_there_keeps_its_rights(tmp_path, monkeypatch):
     made(tmp_path)
     assert stat.S_IMODE((tmp_path / "runs").stat().st_mode) == 0o755
     assert stat.S_IMODE((tmp_path / "runs" / "first").stat().st_mode) == 0o700
+
+
+def test_a_file_that_was_asked_for_has_the_rights_that_the_umask_gives(tmp_path, monkeypatch):
+    monkeypatch.delenv("DISTSVM_UMASK", raising=False)
+    made(tmp_path)
+    data = tmp_path / "some.svm"
+    data.write_text("1:1 2:1\n")
+    model, told = tmp_path / "models" / "first", tmp_path / "told"
+    kept = tmp_path / "kept"
+    kept.touch(0o600)
+    for file in (told, kept):
+        words = ["predict", "--model", model, "--data", data, "--output", file, "--quiet"]
+        assert main(list(map(str, words))) == 0
+    write_report(tmp_path / "runs" / "first", tmp_path / "pages" / "page.html")
+    modes = [file.stat().st_mode for file in (told, tmp_path / "pages" / "page.html", kept)]
+    assert [stat.S_IMODE(mode) for mode in modes] == [0o664, 0o664, 0o600]
 
 
 @pytest.mark.parametrize("text", ["x", "-1", "777", "8"])

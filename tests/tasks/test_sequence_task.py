@@ -209,7 +209,7 @@ GOOD = ([[["a"], ["b"]], [["a"]]], [["X", "Y"], ["X"]])
     [
         (GOOD[0], [["X", "Y"], ["X", "X"]], "example 1: 2 tags for 1 tokens"),
         (GOOD[0], [["X", "Y"]], "1 tag sequences for 2 sequences"),
-        ([[["a"], "b"], [["a"]]], GOOD[1], "example 0, token 1: 'b' is no dict or list"),
+        ([[["a"], "b"], [["a"]]], GOOD[1], "example 0: token 1: 'b' is no dict or list"),
         ([[["a"], ["b"]], "a"], GOOD[1], "example 1: 'a' is no list of tokens"),
         ([[["a"], [3]], [["a"]]], GOOD[1], "feature name 3"),
         ([[["a"], {"b": [1]}], [["a"]]], GOOD[1], "feature 'b' is"),
@@ -225,7 +225,7 @@ def test_features_that_are_not_finite_are_refused():
     task = prepared(SequenceTask(), *GOOD)
     for value in (np.nan, np.inf):
         shard = task.shard([[["a"]], [["a"], {"b": value}]])
-        with pytest.raises(DataError, match="feature 'b' of example 1 is"):
+        with pytest.raises(DataError, match="example 1: feature 'b' is"):
             task.oracle(shard, "margin")
 
 
@@ -273,7 +273,7 @@ def test_broken_rules_are_found_by_sequence(seed, allowed):
     taken = oracle.take(kept)
     again = task.oracle(task.shard([inputs[i] for i in kept], [outputs[i] for i in kept]), "margin")
     assert not taken.unfit()
-    assert list(taken.numbers) == kept.tolist()
+    assert list(taken.names.rows) == kept.tolist()
     w = np.random.default_rng(seed).standard_normal(task.dim)
     rows = np.arange(kept.size)
     one, two = (o.separate(o.view(w), rows) for o in (taken, again))
@@ -339,6 +339,6 @@ def test_a_sequence_too_long_for_its_count_search_is_refused_and_margin_takes_it
     x = [["a"]] * 30_000
     y = ["X", "Y"] * 15_000
     task = prepared(SequenceTask(), [x], [y])
-    with pytest.raises(DataError, match=r"example 0 has 30000 tokens.*6\.7 GB"):
+    with pytest.raises(DataError, match=r"example 0: 30000 tokens; .*6\.7 GB"):
         task.oracle(task.shard([x], [y]), "slack")
     assert len(task.separate(np.zeros(task.dim), x, y, "margin")) == 30_000

@@ -251,7 +251,7 @@ def test_bad_examples_stop_training_before_it_starts(executor, tmp_path):
     X, y = make_multiclass(200, 4, 3, noise=0.3, seed=0)
     X[150, 2] = np.inf
     config = {"executor": executor, "run_dir": str(tmp_path / "run"), "n_shards": 4}
-    with pytest.raises(DataError, match=r"column 2 of example 150 is inf"):
+    with pytest.raises(DataError, match=r"example 150: feature 2 is inf"):
         train(MulticlassTask(), (X, y), **config)
     assert not (tmp_path / "run").exists()
     X[150, 2] = 0

@@ -24,7 +24,7 @@ class Column:
     array: Any
 
     def place(self, row: int) -> str:
-        return f"{self.path}, row {self.first + row} (from 0), column {self.name!r}"
+        return f"{row_place(self.path, self.first + row)}, column {self.name!r}"
 
     def numbers(self) -> np.ndarray:
         return _numbers(self.array, self.place)
@@ -106,6 +106,11 @@ class Column:
 
         _refuse_missing(lists, self.place, "a list")
         return compute.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def row_place(path: str, row: int) -> str:
+    """A row of a file, for messages."""
+    return f"{path}, row {row} (from 0)"
 
 
 class _NotFinite(ValueError):

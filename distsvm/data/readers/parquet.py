@@ -16,9 +16,9 @@ from distsvm.data.dataset import Dataset, Unlabelled
 from distsvm.data.features import DenseRows, SparseRows
 from distsvm.data.files import Paths, file_bytes, find_files
 from distsvm.data.partition import default_n_shards, partition
-from distsvm.data.readers.columns import Column
+from distsvm.data.readers.columns import Column, row_place
 from distsvm.data.readers.growing import GrowingRows
-from distsvm.data.readers.layout import LISTS, SPARSE, VALUES, Layout
+from distsvm.data.readers.layout import COLUMNS, LISTS, SPARSE, VALUES, Layout
 from distsvm.data.readers.lines import Part
 from distsvm.data.readers.pieces import rows_of_piece
 from distsvm.data.readers.tables import Table, opened_table, pyarrow
@@ -237,6 +237,14 @@ class ParquetSpec:
         """One spec of these rows and those of the others."""
         return replace(self, groups=sum((spec.groups for spec in others), self.groups))
 
+    def locate(self, row: int) -> str | None:
+        """File and row of an example of the spec."""
+        for group in self.groups:
+            if row < group.n_rows:
+                return row_place(group.path, group.start + row)
+            row -= group.n_rows
+        return None
+
     def load(self) -> Shard:
         return self.read(self._batches)
 
@@ -292,6 +300,7 @@ class ParquetSpec:
             np.concatenate(labels) if labels else None,
             np.concatenate(weights) if weights else None,
             source=self.source,
+            columns=layout.features if layout.form == COLUMNS else None,
         )
 
     def _check_all(self, n_read: int) -> None:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
@@ -21,10 +21,11 @@ from distsvm.data.files import (
     packing,
 )
 from distsvm.data.partition import MAX_SHARDS, partition
-from distsvm.data.readers.lines import UNITS_PER_SHARD, Part, Starts, blocks, text_bytes
+from distsvm.data.readers.lines import UNITS_PER_SHARD, Part, Starts, text_bytes
 from distsvm.data.readers.pieces import TextSpec
+from distsvm.data.readers.sentences import texts
 from distsvm.data.shard import Shard
-from distsvm.data.trees import parse_trees, strip
+from distsvm.data.trees import Tree, placed_trees, strip
 from distsvm.errors import ConfigError, DataError
 
 logger = logging.getLogger(__name__)
@@ -126,29 +127,20 @@ class TreebankSpec(TextSpec):
         return _tree_starts
 
     def locate(self, row: int) -> str | None:
-        return None  # trees that are left out, or two on a line, would count wrongly
+        kept = (where for where, sentence, _ in self._trees() if self._is_kept(sentence))
+        where = next(islice(kept, row, None), None)
+        return None if where is None else where()
 
     def load(self) -> Shard:
         inputs: list[Any] = []
         outputs: list[Any] = []
         n_left_out = 0
-        for part in self.parts:
-            # One part at a time, as text; trees are much larger than their text anyway.
-            first_line = partial(line_number, part.path, part.start)
-            raw = b"".join(text for _, text in blocks(part))
-            text = _decoded(raw, part.path)
-            for number, parsed in enumerate(parse_trees(text, part.path, first_line)):
-                tree = strip(parsed, self.strip_empty, self.strip_functions)
-                if tree is None:
-                    raise DataError(
-                        f"{part}: tree {number} of it has only empty elements: {parsed}"
-                    )
-                sentence = tree.sentence()
-                if self.max_length is None or len(sentence) <= self.max_length:
-                    inputs.append(sentence)
-                    outputs.append(tree)
-                else:
-                    n_left_out += 1
+        for _, sentence, tree in self._trees():
+            if self._is_kept(sentence):
+                inputs.append(sentence)
+                outputs.append(tree)
+            else:
+                n_left_out += 1
         if not inputs and self.max_length is not None:
             raise DataError(
                 f"{self.source}: no sentence of at most {self.max_length} words (max_length); take "
@@ -159,11 +151,33 @@ class TreebankSpec(TextSpec):
             n_left_out=n_left_out,
         )  # fmt: skip
 
+    def _is_kept(self, sentence: Any) -> bool:
+        return self.max_length is None or len(sentence) <= self.max_length
+
+    def _trees(self) -> Iterator[tuple[Callable[[], str], Any, Tree]]:
+        """What tells file and line of each tree, its sentence, and the tree, stripped."""
+        for part in self.parts:
+            # One part at a time, as text; trees are much larger than their text anyway.
+            first_line = partial(line_number, part.path, part.start)
+            text = "".join(text.decode() for _, text in texts(part))
+            for place, parsed in placed_trees(text, part.path, first_line):
+                where = partial(_where, part, text, place)
+                tree = strip(parsed, self.strip_empty, self.strip_functions)
+                if tree is None:
+                    raise DataError(f"{where()}: the tree has only empty elements: {parsed}")
+                yield where, tree.sentence(), tree
+
     @property
     def source(self) -> str:
         if len(self.parts) < 3:
             return "; ".join(map(str, self.parts))
         return f"{self.parts[0]}; … ; {self.parts[-1]} ({len(self.parts)} parts)"
+
+
+def _where(part: Part, text: str, place: int) -> str:
+    """File and line of a place in the text of a part."""
+    line = line_number(part.path, part.start) + text.count("\n", 0, place)
+    return f"{part.path}, line {line}"
 
 
 def _units(paths: Sequence[str], spacing: int) -> list[Part]:
@@ -200,12 +214,3 @@ def _tree_starts(file: BinaryIO, spacing: int, place: int) -> Iterator[int]:
                 last = found
                 yield found
         offset, depth, before = offset + text.size, int(depths[-1]), int(text[-1])
-
-
-def _decoded(raw: bytes, path: str) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path}: not UTF-8 text (byte {error.start} of the part is {raw[error.start]:#x})"
-        ) from error
