@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 from support import machine, peer, penn, table, verdict
 
-from distsvm.data.trees import TOP, Tree
-from distsvm.kernels.cky_work import count_relaxations
-from distsvm.tasks.parse import ParseTask
+from distsvm.structures.trees.kernels.cky_work import count_relaxations
+from distsvm.structures.trees.task import ParseTask
+from distsvm.structures.trees.tree import TOP, Tree
 from distsvm.vectors import dot
 
 WANTED = 300

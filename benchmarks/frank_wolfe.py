@@ -17,7 +17,7 @@ import numpy as np
 from distsvm import Task
 from distsvm.blas import one_thread
 from distsvm.data import open_data
-from distsvm.tasks.oracle import Oracle
+from distsvm.oracles.oracle import Oracle
 from distsvm.vectors import SparseVector, Vector, add, add_into, dot, scale
 from distsvm.workers.shard_worker import ShardWorker
 

@@ -24,8 +24,8 @@ from support import OUT, limited, machine, rounds_s, table, ud_ewt
 from tagging import TEMPLATES
 
 from distsvm import TrainResult, train
-from distsvm.data.readers.conllu import ConlluData
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.sequences.readers.conllu import ConlluData
+from distsvm.structures.sequences.task import SequenceTask
 
 import matplotlib.pyplot as plt  # isort: skip  (scaling has chosen how to draw)
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator  # isort: skip

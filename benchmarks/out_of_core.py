@@ -31,7 +31,7 @@ from support import MB, machine, rounds_s, spawned, table
 
 from distsvm import MulticlassTask, Task, train
 from distsvm.data.writers import write_parquet
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.sequences.task import SequenceTask
 
 N_COLUMNS, N_CLASSES, N_WORKERS = 64, 5, 2
 PART_ROWS = 100_000

@@ -26,10 +26,10 @@ from collections.abc import Callable
 from support import machine, n_passes, penn, rounds_s, table, verdict
 
 from distsvm import TrainResult, train
-from distsvm.data.tree_scores import TreeScore, score_trees
-from distsvm.data.trees import Tree
 from distsvm.model import Model
-from distsvm.tasks.parse import ParseTask
+from distsvm.structures.trees.task import ParseTask
+from distsvm.structures.trees.tree import Tree
+from distsvm.structures.trees.tree_scores import TreeScore, score_trees
 
 LOSSES = ("zero-one", "brackets", "f1")
 C_PER_EXAMPLE = (0.1, 0.3, 1.0)

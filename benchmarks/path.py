@@ -25,8 +25,8 @@ from support import limited, machine, rounds_s, table, ud_ewt, verdict
 from tagging import TEMPLATES
 
 import distsvm
-from distsvm.data.readers.conllu import ConlluData
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.sequences.readers.conllu import ConlluData
+from distsvm.structures.sequences.task import SequenceTask
 from distsvm.training.path import FACTORS
 from distsvm.training.path_result import PathPoint
 from distsvm.training.result import TrainResult

@@ -28,10 +28,10 @@ from support import limited, machine, penn, table, ud_ewt, verdict
 from tagging import TEMPLATES
 
 from distsvm import Callback, Task, train
-from distsvm.data.readers.conllu import ConlluData
 from distsvm.solvers.base import Round
-from distsvm.tasks.parse import ParseTask
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.sequences.readers.conllu import ConlluData
+from distsvm.structures.sequences.task import SequenceTask
+from distsvm.structures.trees.task import ParseTask
 from distsvm.training.callbacks import RunStart
 from distsvm.training.solving import N_BLOCKS
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from distsvm.data.readers.treebank import TreebankData
 from distsvm.executors.base import usable_cores
+from distsvm.structures.trees.treebank import TreebankData
 
 if TYPE_CHECKING:
     from distsvm import TrainResult

@@ -29,9 +29,9 @@ from typing import Any
 from support import limited, machine, peer, table, ud_ewt, verdict
 
 from distsvm import train
-from distsvm.data.readers.conllu import ConlluData
-from distsvm.data.tagging_scores import score_tags
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.sequences.readers.conllu import ConlluData
+from distsvm.structures.sequences.tag_scores import score_tags
+from distsvm.structures.sequences.task import SequenceTask
 
 TEMPLATES = "word[-1..+1]; prefix(1..6)[-1..+1]; suffix(1..6)[-1..+1]; shape"
 OUR_C = (300.0, 1_000.0, 3_000.0)

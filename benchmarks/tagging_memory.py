@@ -22,9 +22,9 @@ from support import MB, machine, n_passes, rounds_s, table, ud_ewt, verdict
 from tagging import TEMPLATES
 
 from distsvm import TrainResult, train
-from distsvm.data.readers.conllu import ConlluData
 from distsvm.executors import make_executor
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.sequences.readers.conllu import ConlluData
+from distsvm.structures.sequences.task import SequenceTask
 
 WANTED_SHARE = 0.1
 LITTLE = 64

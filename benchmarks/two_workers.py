@@ -31,8 +31,8 @@ from distsvm.blas import one_thread
 from distsvm.data.dataset import PairData, TableData
 from distsvm.executors import Executor, make_executor
 from distsvm.messages import Sums
-from distsvm.tasks.oracle import Oracle
-from distsvm.tasks.parse import ParseTask
+from distsvm.oracles.oracle import Oracle
+from distsvm.structures.trees.task import ParseTask
 from distsvm.vectors import to_dense
 from distsvm.workers.shard_worker import ShardWorker
 

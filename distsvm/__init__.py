@@ -18,10 +18,10 @@ if TYPE_CHECKING:
         TreeParser,
     )
     from distsvm.model import Model, load_model
-    from distsvm.tasks.base import Bounded, Task
-    from distsvm.tasks.classes import BinaryTask, MulticlassTask
-    from distsvm.tasks.parse import ParseTask
-    from distsvm.tasks.sequence import SequenceTask
+    from distsvm.oracles.task import Bounded, Task
+    from distsvm.structures.classes.task import BinaryTask, MulticlassTask
+    from distsvm.structures.sequences.task import SequenceTask
+    from distsvm.structures.trees.task import ParseTask
     from distsvm.training.callbacks import Callback
     from distsvm.training.path import path
     from distsvm.training.path_result import PathResult
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
 
 # Loaded when first used, so that `import distsvm` is quick and needs no optional package.
 _HOME = {
-    "BinarySVC": "estimators",
-    "BinaryTask": "tasks.classes",
-    "Bounded": "tasks.base",
+    "BinarySVC": "structures.classes.estimator",
+    "BinaryTask": "structures.classes.task",
+    "Bounded": "oracles.task",
     "Callback": "training.callbacks",
     "DistSVMError": "errors",
     "Model": "model",
-    "MulticlassSVC": "estimators",
-    "MulticlassTask": "tasks.classes",
-    "ParseTask": "tasks.parse",
+    "MulticlassSVC": "structures.classes.estimator",
+    "MulticlassTask": "structures.classes.task",
+    "ParseTask": "structures.trees.task",
     "PathResult": "training.path_result",
-    "SequenceTagger": "estimators",
-    "SequenceTask": "tasks.sequence",
+    "SequenceTagger": "structures.sequences.estimator",
+    "SequenceTask": "structures.sequences.task",
     "SparseVector": "vectors",
-    "StructuralSVM": "estimators",
-    "Task": "tasks.base",
+    "StructuralSVM": "estimators.structural",
+    "Task": "oracles.task",
     "TrainResult": "training.result",
-    "TreeParser": "estimators",
+    "TreeParser": "structures.trees.estimator",
     "load_model": "model",
     "open_data": "data",
     "path": "training.path",

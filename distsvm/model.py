@@ -24,6 +24,9 @@ from distsvm.data.words import LineData, LineSpec, TextData, WordData, WordSpec,
 from distsvm.errors import DAMAGE, DataError, ModelError, StoreError
 from distsvm.executors import make_executor
 from distsvm.messages import Score
+from distsvm.oracles.description import describe, rebuild
+from distsvm.oracles.task import Task
+from distsvm.oracles.unseen import tell_unseen
 from distsvm.storage import (
     MANIFEST,
     Place,
@@ -36,9 +39,6 @@ from distsvm.storage import (
     written_aside,
 )
 from distsvm.stores import StorePath
-from distsvm.tasks.base import Task
-from distsvm.tasks.registry import describe, rebuild
-from distsvm.tasks.unseen import tell_unseen
 from distsvm.version import __version__
 from distsvm.workers.shard_worker import ShardWorker
 

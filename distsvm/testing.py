@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from distsvm.errors import DistSVMError, TaskError, renamed
-from distsvm.tasks.base import Bounded, Task
-from distsvm.tasks.python import checked
+from distsvm.oracles.python import checked
+from distsvm.oracles.task import Bounded, Task
 from distsvm.vectors import SparseVector, dot, subtract, to_dense
 
 ROUNDING = 1e-9

@@ -11,7 +11,7 @@ from pathlib import Path
 from distsvm import TreeParser
 from distsvm.data.synthetic_trees import make_treebank
 from distsvm.data.tree_drawing import draw_tree, tree_svg
-from distsvm.data.tree_scores import score_trees
+from distsvm.structures.trees.tree_scores import score_trees
 
 if __name__ == "__main__":
     trees = make_treebank(900, max_length=15, seed=0)

@@ -9,7 +9,7 @@ import sys
 import distsvm
 from distsvm.data.synthetic import make_tagged_sentences
 from distsvm.data.templates import Templates
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.sequences.task import SequenceTask
 
 SPACE = {"order": [1, 2], "min_count": [1, 2, 4]}
 

@@ -10,10 +10,10 @@ from toy_tasks import ToyChain, toy_chains
 from distsvm.data import open_data
 from distsvm.data.keeping import Keeping
 from distsvm.data.synthetic import make_multiclass, make_sparse_multiclass, make_tagged_sentences
-from distsvm.data.synthetic_trees import make_treebank
-from distsvm.tasks.classes import MulticlassTask
-from distsvm.tasks.parse import ParseTask
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.classes.task import MulticlassTask
+from distsvm.structures.sequences.task import SequenceTask
+from distsvm.structures.trees.synthetic import make_treebank
+from distsvm.structures.trees.task import ParseTask
 from distsvm.workers.shard_worker import ShardWorker
 
 MEMORY_MB = 200.0

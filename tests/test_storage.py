@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
+from distsvm.oracles.outputs import from_json, to_json
 from distsvm.storage import json_text, read_json, write_json
-from distsvm.tasks.outputs import from_json, to_json
 
 
 def refused(name):

@@ -13,7 +13,7 @@ from distsvm.data.files import unpacked_name
 from distsvm.data.opening import FORMATS, JSONL, TEXT, kind_of_files, open_data
 from distsvm.errors import ConfigError
 from distsvm.model import Model
-from distsvm.tasks.base import Task
+from distsvm.oracles.task import Task
 from distsvm.uris import check_secretless
 
 

@@ -18,7 +18,7 @@ from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_run_target
 from distsvm.model import Model
-from distsvm.tasks.classes import MulticlassTask
+from distsvm.structures.classes.task import MulticlassTask
 from distsvm.training.train import train
 
 SEED = 0

@@ -10,17 +10,17 @@ import numpy as np
 
 from distsvm.cli import exits
 from distsvm.cli.contents import contents_of
-from distsvm.cli.contents.strongest import listed
 from distsvm.cli.formatting import asked_for, count, counted, pairs, seconds, size, small, value
 from distsvm.cli.models import add_model_task, read_model
 from distsvm.cli.output import Output
 from distsvm.cli.readers import whole
+from distsvm.cli.strongest import listed
 from distsvm.cli.summary import CERTIFICATES, REASONS, in_words, working_set
 from distsvm.errors import DAMAGE, DistSVMError, ModelError
 from distsvm.model import Model
+from distsvm.oracles.description import describe
 from distsvm.solvers.base import Round
 from distsvm.storage import Place, place, read_json
-from distsvm.tasks.registry import describe
 from distsvm.training.checkpoint import checkpoint_folders, read_checkpoint
 from distsvm.training.config import TrainConfig
 from distsvm.training.run_folder import RunFolder

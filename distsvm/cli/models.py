@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from distsvm.cli.task_options import own
 from distsvm.errors import ConfigError
 from distsvm.model import Model, load_model
 from distsvm.storage import Where
+from distsvm.structures.own import options as own
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:

@@ -10,13 +10,13 @@ from distsvm.cli.output import Output
 from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_model_target
-from distsvm.cli.task_options import own
 from distsvm.errors import CheckpointError, JobError
 from distsvm.jobs.client import Jobs, is_job_address
 from distsvm.jobs.package import Package
+from distsvm.oracles.description import TASKS
 from distsvm.storage import place
 from distsvm.stores import StorePath
-from distsvm.tasks.registry import TASKS
+from distsvm.structures.own import options as own
 from distsvm.training.config import TrainConfig
 from distsvm.training.run_folder import RunFolder
 from distsvm.training.train import resume

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from distsvm.tasks.base import Task
-from distsvm.tasks.classes import ClassTask
-from distsvm.tasks.parse import ParseTask
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.oracles.task import Task
+from distsvm.structures.classes.task import ClassTask
+from distsvm.structures.sequences.task import SequenceTask
+from distsvm.structures.trees.task import ParseTask
 
 
 def chosen(

@@ -17,13 +17,13 @@ from distsvm.cli import exits
 from distsvm.cli.formatting import counted, seconds
 from distsvm.cli.output import Output
 from distsvm.data.synthetic import make_multiclass, make_sparse_multiclass, make_tagged_sentences
-from distsvm.data.synthetic_trees import make_treebank, write_treebank
 from distsvm.data.templates import Templates
 from distsvm.data.writers import write_svmlight
 from distsvm.kernels.compiling import counted_compiles
-from distsvm.tasks.base import Task
-from distsvm.tasks.parse_oracle import KINDS
-from distsvm.tasks.registry import TASKS
+from distsvm.oracles.description import TASKS
+from distsvm.oracles.task import Task
+from distsvm.structures.trees.oracle import KINDS
+from distsvm.structures.trees.synthetic import make_treebank, write_treebank
 from distsvm.training.train import train
 
 Settings: TypeAlias = tuple[dict[str, Any], ...]

@@ -193,13 +193,13 @@ def _reader(kind: str, tables: bool) -> Any:
 
         return parquet.ParquetData if tables else parquet.ParquetValues
     if kind == "conll":
-        from distsvm.data.readers.conll import ConllData as reader
+        from distsvm.structures.sequences.readers.conll import ConllData as reader
     elif kind == "conllu":
-        from distsvm.data.readers.conllu import ConlluData as reader
+        from distsvm.structures.sequences.readers.conllu import ConlluData as reader
     elif kind == "svmhmm":
-        from distsvm.data.readers.svmhmm import SvmHmmData as reader
+        from distsvm.structures.sequences.readers.svmhmm import SvmHmmData as reader
     elif kind == "treebank":
-        from distsvm.data.readers.treebank import TreebankData as reader
+        from distsvm.structures.trees.treebank import TreebankData as reader
     elif kind == "jsonl":
         from distsvm.data.readers.jsonl import JsonlData as reader
     elif kind == "text":

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from distsvm.data.opening import FORMATS, kind_of_files
-from distsvm.data.readers.conll import ConllData
 from distsvm.data.templates import Templates
+from distsvm.structures.sequences.readers.conll import ConllData
 
 # What decides the features of a token, whichever format its file has.
 FEATURES = {"templates", "hash_bits"}

@@ -10,8 +10,8 @@ import numpy as np
 from distsvm import checks
 from distsvm.data.features import DenseRows, SparseRows
 from distsvm.data.ragged import Ragged, offsets
-from distsvm.data.sequences import SequenceRows, TagRows
 from distsvm.data.shard import Shard
+from distsvm.structures.sequences.rows import SequenceRows, TagRows
 
 Arrays: TypeAlias = "dict[str, np.ndarray]"
 

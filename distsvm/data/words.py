@@ -30,11 +30,11 @@ from distsvm.data.readers.lines import (
 )
 from distsvm.data.readers.pieces import TextSpec
 from distsvm.data.readers.sentences import texts
-from distsvm.data.readers.token_rows import FIRST_CODE, Field, token_rows
-from distsvm.data.sequences import SequenceRows
 from distsvm.data.shard import Names, Shard
 from distsvm.data.templates import Templates, as_templates
 from distsvm.errors import ConfigError, DataError
+from distsvm.structures.sequences.readers.token_rows import FIRST_CODE, Field, token_rows
+from distsvm.structures.sequences.rows import SequenceRows
 
 MAX_LINE = 1 << 24
 

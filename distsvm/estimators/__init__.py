@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from distsvm.estimators.classes import BinarySVC, MulticlassSVC
-from distsvm.estimators.parse import TreeParser
-from distsvm.estimators.sequence import SequenceTagger
 from distsvm.estimators.structural import StructuralSVM
+from distsvm.structures.classes.estimator import BinarySVC, MulticlassSVC
+from distsvm.structures.sequences.estimator import SequenceTagger
+from distsvm.structures.trees.estimator import TreeParser
 
 __all__ = ["BinarySVC", "MulticlassSVC", "SequenceTagger", "StructuralSVM", "TreeParser"]

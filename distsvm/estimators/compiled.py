@@ -17,7 +17,7 @@ from distsvm.data.opening import names_files
 from distsvm.errors import ConfigError, DataError
 from distsvm.estimators.training import TrainedEstimator
 from distsvm.estimators.validation import checked_weight, one_by_one
-from distsvm.tasks.base import Task
+from distsvm.oracles.task import Task
 from distsvm.workers.shard_worker import ShardWorker
 
 Self = TypeVar("Self", bound="CompiledEstimator")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from distsvm.data import PairData, TableData
-from distsvm.tasks.base import Task
-from distsvm.tasks.oracle import Oracle
+from distsvm.oracles.oracle import Oracle
+from distsvm.oracles.task import Task
 
 
 def bound(task: Task, data: TableData | PairData) -> Oracle:

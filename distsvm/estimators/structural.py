@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from distsvm.data import PairData, TableData
 from distsvm.errors import ConfigError, DataError
-from distsvm.estimators.linear import LinearClasses
 from distsvm.estimators.prediction import bound, losses, predicted
 from distsvm.estimators.task_arguments import FIELDS, with_arguments
 from distsvm.estimators.validation import (
@@ -23,9 +22,10 @@ from distsvm.estimators.validation import (
     names_of_features,
     one_by_one,
 )
-from distsvm.tasks.base import Task
-from distsvm.tasks.classes import ClassTask
-from distsvm.tasks.unseen import tell_unseen
+from distsvm.oracles.task import Task
+from distsvm.oracles.unseen import tell_unseen
+from distsvm.structures.classes.linear import LinearClasses
+from distsvm.structures.classes.task import ClassTask
 
 
 def _has_classes(estimator: StructuralSVM) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.errors import ConfigError
-from distsvm.tasks.base import Task
+from distsvm.oracles.task import Task
 
 FIELDS = {
     "loss": "losses",

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from distsvm.errors import ConfigError, nearest
 from distsvm.model import Model
-from distsvm.tasks.base import Task
+from distsvm.oracles.task import Task
 from distsvm.training.result import TrainResult
 from distsvm.training.train import train
 

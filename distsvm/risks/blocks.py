@@ -8,7 +8,7 @@ import numpy as np
 
 from distsvm.executors.base import Executor
 from distsvm.messages import Ascended, Ascent, Holding
-from distsvm.tasks.climber import Live
+from distsvm.oracles.climber import Live
 
 
 class BlockRisk:

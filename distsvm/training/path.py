@@ -13,7 +13,7 @@ from distsvm.data import open_data
 from distsvm.data.folds import folds
 from distsvm.errors import ConfigError
 from distsvm.model import Model
-from distsvm.tasks.base import Task
+from distsvm.oracles.task import Task
 from distsvm.training.callbacks import Callback, PathStep
 from distsvm.training.config import TrainConfig
 from distsvm.training.path_result import PathPoint, PathResult, across_folds, lowest_loss

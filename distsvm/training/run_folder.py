@@ -13,12 +13,12 @@ from distsvm.data.files import whole_path
 from distsvm.data.opening import names_files
 from distsvm.data.remembered import plain_options
 from distsvm.errors import DAMAGE, CheckpointError, ConfigError, DistSVMError, StoreError
+from distsvm.oracles.description import describe, rebuild
+from distsvm.oracles.outputs import to_json
+from distsvm.oracles.task import Task
 from distsvm.solvers.base import Round
 from distsvm.storage import Place, Where, place, read_manifest, remove_folder, write_json
 from distsvm.stores import StorePath
-from distsvm.tasks.base import Task
-from distsvm.tasks.outputs import to_json
-from distsvm.tasks.registry import describe, rebuild
 from distsvm.training.checkpoint import checkpoints_home
 from distsvm.training.config import TrainConfig
 from distsvm.training.history import History, read_history, written_history

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from distsvm.errors import CheckpointError, StoreError
 from distsvm.executors.base import Executor
 from distsvm.messages import Facts
+from distsvm.oracles.description import describe
+from distsvm.oracles.outputs import canonical, digest
+from distsvm.oracles.task import Task
 from distsvm.solvers.base import Round, State
-from distsvm.tasks.base import Task
-from distsvm.tasks.outputs import canonical, digest
-from distsvm.tasks.registry import describe
 from distsvm.training.checkpoint import (
     Checkpoint,
     check_same_problem,

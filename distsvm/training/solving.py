@@ -17,12 +17,12 @@ from distsvm.data.shard import ShardSpec
 from distsvm.errors import DAMAGE, CheckpointError, ConfigError
 from distsvm.executors.base import Executor
 from distsvm.messages import Facts
+from distsvm.oracles.task import Task
 from distsvm.risks.blocks import BlockRisk
 from distsvm.risks.example import ExampleRisk
 from distsvm.solvers import SOLVERS
 from distsvm.solvers.multi_plane import MultiPlane
 from distsvm.solvers.one_slack import OneSlack
-from distsvm.tasks.base import Task
 from distsvm.training.config import TrainConfig
 
 log = logging.getLogger(__name__)

@@ -9,8 +9,8 @@ from typing import Any
 
 from distsvm.blas import one_thread
 from distsvm.errors import ConfigError
+from distsvm.oracles.task import Task
 from distsvm.storage import Where
-from distsvm.tasks.base import Task
 from distsvm.training.callbacks import Callback
 from distsvm.training.config import TrainConfig
 from distsvm.training.result import TrainResult

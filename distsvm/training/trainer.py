@@ -23,9 +23,9 @@ from distsvm.executors import make_executor
 from distsvm.executors.base import Executor
 from distsvm.messages import Facts, Score
 from distsvm.model import Model, load_model
+from distsvm.oracles.task import Task
+from distsvm.oracles.unseen import tell_unseen
 from distsvm.solvers.base import Round, State
-from distsvm.tasks.base import Task
-from distsvm.tasks.unseen import tell_unseen
 from distsvm.training.callbacks import Callback, LogRounds, RunStart
 from distsvm.training.config import TrainConfig
 from distsvm.training.data_manifest import DataManifest

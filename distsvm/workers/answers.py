@@ -9,13 +9,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from distsvm.data.sequences import TagRows
-from distsvm.data.tagging_scores import TagScores, score_tags
-from distsvm.data.tree_scores import TreeScore, score_trees
 from distsvm.errors import DataError
-from distsvm.tasks.parse_oracle import ParseOracle
-from distsvm.tasks.parse_rows import TreeRows, as_tree
-from distsvm.tasks.sequence_oracle import SequenceOracle
+from distsvm.structures.sequences.oracle import SequenceOracle
+from distsvm.structures.sequences.rows import TagRows
+from distsvm.structures.sequences.tag_scores import TagScores, score_tags
+from distsvm.structures.trees.oracle import ParseOracle
+from distsvm.structures.trees.rows import TreeRows, as_tree
+from distsvm.structures.trees.tree_scores import TreeScore, score_trees
 from distsvm.workers.shard_worker import ShardWorker
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from distsvm import checks
 from distsvm.messages import Ascended, Ascent, Holding, Planes
-from distsvm.tasks.climber import Climber, Live, Visits
-from distsvm.tasks.oracle import Oracle, Separation
+from distsvm.oracles.climber import Climber, Live, Visits
+from distsvm.oracles.oracle import Oracle, Separation
 from distsvm.vectors import Vector
 from distsvm.workers.stock import PlaneStock
 from distsvm.workers.whole_stock import WholeStock

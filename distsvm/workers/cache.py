@@ -8,7 +8,7 @@ import numpy as np
 
 from distsvm import checks
 from distsvm.messages import Planes
-from distsvm.tasks.oracle import Oracle
+from distsvm.oracles.oracle import Oracle
 
 NEVER = -1
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from distsvm.messages import Ascended, Ascent, Holding
-from distsvm.tasks.climber import Live
+from distsvm.oracles.climber import Live
 from distsvm.vectors import compact
 from distsvm.workers.ascent import BlockAscent
 from distsvm.workers.pieces import PiecedOracle

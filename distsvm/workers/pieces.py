@@ -29,11 +29,11 @@ from distsvm.data.keeping import load
 from distsvm.data.packed import Packed, PackedStore, key_of
 from distsvm.data.shard import Locate, Names
 from distsvm.messages import Planes
-from distsvm.tasks.base import Task
-from distsvm.tasks.oracle import Oracle, Separation
-from distsvm.tasks.outputs import canonical
-from distsvm.tasks.registry import describe
-from distsvm.tasks.totals import Total
+from distsvm.oracles.description import describe
+from distsvm.oracles.oracle import Oracle, Separation
+from distsvm.oracles.outputs import canonical
+from distsvm.oracles.task import Task
+from distsvm.oracles.totals import Total
 from distsvm.vectors import Vector, compact
 
 log = logging.getLogger(__name__)

@@ -21,10 +21,10 @@ from distsvm.data.readers.lines import described
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import DAMAGE, CheckpointError, DataError, StoreError
 from distsvm.messages import Ascended, Ascent, Facts, Holding, Planes, Score, Summary, Sums
+from distsvm.oracles.climber import Live
+from distsvm.oracles.oracle import Oracle, Separation
+from distsvm.oracles.task import Task
 from distsvm.storage import place, read_each, write_each
-from distsvm.tasks.base import Task
-from distsvm.tasks.climber import Live
-from distsvm.tasks.oracle import Oracle, Separation
 from distsvm.workers.ascent import BlockAscent
 from distsvm.workers.cache import PlaneCache
 from distsvm.workers.pieced_ascent import PiecedAscent

@@ -9,8 +9,8 @@ from distsvm.data.ragged import offsets
 from distsvm.errors import ConfigError
 from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
-from distsvm.tasks.climber import Climber, Visits, held_planes
-from distsvm.tasks.oracle import Oracle
+from distsvm.oracles.climber import Climber, Visits, held_planes
+from distsvm.oracles.oracle import Oracle
 
 FIRST_SIZE, LEAST_SIZE = 6, 2
 GROWTH = 1.5

@@ -13,9 +13,9 @@ from distsvm.cli.options import EXECUTOR_OPTIONS, GROUPS, OTHER_FIELDS, given_co
 from distsvm.cli.program import VERBS, build_parser
 from distsvm.cli.resume import CHANGEABLE
 from distsvm.cli.task_options import make_task
-from distsvm.cli.task_options.classes import cost_matrix
 from distsvm.errors import ConfigError
-from distsvm.tasks.classes import BinaryTask, MulticlassTask
+from distsvm.structures.classes.options import cost_matrix
+from distsvm.structures.classes.task import BinaryTask, MulticlassTask
 from distsvm.training.config import TrainConfig
 
 OPTIONS = [option for options in GROUPS.values() for option in options]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from distsvm.cli import main
-from distsvm.cli.predictions import own
+from distsvm.structures.own import predictions as own
 
 CODE = """
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import zlib
 import numpy as np
 import distsvm
-from distsvm.data.trees import Tree
+from distsvm.structures.trees.tree import Tree
 
 
 @dataclass(frozen=True)

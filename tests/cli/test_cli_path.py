@@ -12,7 +12,7 @@ from distsvm.cli.path import values_of_C
 from distsvm.cli.program import build_parser
 from distsvm.data.dataset import TableData
 from distsvm.model import load_model
-from distsvm.tasks.classes import MulticlassTask
+from distsvm.structures.classes.task import MulticlassTask
 
 SVG = "{http://www.w3.org/2000/svg}"
 

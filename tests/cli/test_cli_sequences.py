@@ -10,9 +10,9 @@ from structured_files import Structured, run, told
 
 from distsvm.cli import main
 from distsvm.data.synthetic import make_tagged_sentences, write_conll
-from distsvm.data.tagging_scores import score_tags
 from distsvm.data.templates import Templates
 from distsvm.model import load_model
+from distsvm.structures.sequences.tag_scores import score_tags
 
 TEXT = "bias; word[-1..+1]; suffix(1..2)"
 QUICK = ["--executor", "serial", "--C-per-example", "0.1", "--rel-gap", "0.1"]

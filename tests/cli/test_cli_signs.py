@@ -13,8 +13,8 @@ from distsvm.cli.formatting import MARK, Style, pairs, rendered, table
 from distsvm.cli.output import Output, Screen
 from distsvm.cli.signs import CONTROL, field, spelt
 from distsvm.data.writers import write_svmlight
-from distsvm.tasks.classes import MulticlassTask
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.classes.task import MulticlassTask
+from distsvm.structures.sequences.task import SequenceTask
 
 ATTACK = "\x1b[31mred\x1b]0;title\x07\n\r\t\x85\x9b2J\u202egpj\u2066\u2028end"
 QUICK = {"executor": "serial", "max_rounds": 3}

@@ -7,11 +7,11 @@ import pytest
 from structured_files import Structured, run, told
 
 from distsvm.cli import main
-from distsvm.data.synthetic_trees import make_treebank, write_treebank
-from distsvm.data.tree_drawing import draw_tree
-from distsvm.data.tree_scores import is_flat, score_trees
-from distsvm.data.trees import Tree
 from distsvm.model import load_model
+from distsvm.structures.trees.drawing import draw_tree
+from distsvm.structures.trees.synthetic import make_treebank, write_treebank
+from distsvm.structures.trees.tree import Tree
+from distsvm.structures.trees.tree_scores import is_flat, score_trees
 
 QUICK = ["--executor", "serial", "--C-per-example", "1", "--rel-gap", "0.1"]
 

@@ -11,8 +11,8 @@ import distsvm
 from distsvm.data import open_data, open_inputs
 from distsvm.data.features import DenseRows, SparseRows
 from distsvm.errors import DataError
-from distsvm.tasks.classes import MulticlassTask
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.classes.task import MulticlassTask
+from distsvm.structures.sequences.task import SequenceTask
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3),

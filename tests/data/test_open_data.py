@@ -10,9 +10,9 @@ from scipy import sparse
 from distsvm.data import PairData, TableData, open_data
 from distsvm.data.opening import open_inputs
 from distsvm.data.readers.svmlight import SvmlightData
-from distsvm.data.readers.treebank import TreebankData
-from distsvm.data.synthetic_trees import make_treebank, write_treebank
 from distsvm.errors import ConfigError, DataError
+from distsvm.structures.trees.synthetic import make_treebank, write_treebank
+from distsvm.structures.trees.treebank import TreebankData
 
 X, y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 0])
 PAIRS = [([1, 2], [0, 1]), ([3], [1]), ([4, 5, 6], [0, 0, 1])]

@@ -15,7 +15,7 @@ from distsvm.data import open_data
 from distsvm.data.keeping import Keeping, load
 from distsvm.data.packed import PackedStore, key_of, own_folder
 from distsvm.errors import ConfigError
-from distsvm.tasks.classes import MulticlassTask
+from distsvm.structures.classes.task import MulticlassTask
 
 OLD, NEW = "1 1:1\n2 2:1\n", "1 1:9\n2 2:9\n"
 

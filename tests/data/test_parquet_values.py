@@ -10,10 +10,10 @@ import distsvm
 from distsvm.cli import main
 from distsvm.data import open_data, open_inputs
 from distsvm.data.synthetic import make_tagged_sentences
-from distsvm.data.synthetic_trees import make_treebank, write_treebank
 from distsvm.errors import DataError
-from distsvm.tasks.parse import ParseTask
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.sequences.task import SequenceTask
+from distsvm.structures.trees.synthetic import make_treebank, write_treebank
+from distsvm.structures.trees.task import ParseTask
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

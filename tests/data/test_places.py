@@ -16,7 +16,7 @@ from distsvm.data.opening import open_data, open_inputs
 from distsvm.data.packed import PackedStore
 from distsvm.data.shard import joined
 from distsvm.errors import DataError, TaskError
-from distsvm.tasks.base import Task
+from distsvm.oracles.task import Task
 from distsvm.workers.shard_worker import ShardWorker
 
 QUICK = {"executor": "serial", "C": 1.0}

@@ -7,7 +7,7 @@ import distsvm
 from distsvm.data import open_data, open_inputs
 from distsvm.data.synthetic import make_multiclass
 from distsvm.errors import DataError
-from distsvm.tasks.classes import MulticlassTask
+from distsvm.structures.classes.task import MulticlassTask
 
 pytestmark = pytest.mark.ray
 

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from distsvm.data import scan
 from distsvm.data.dataset import PairData, TableData
 from distsvm.data.features import DenseRows, SparseRows, as_rows
 from distsvm.data.readers.svmlight import SvmlightData
-from distsvm.data.scan import NO_COLUMN, summarise
 from distsvm.data.shard import Shard
 from distsvm.errors import DataError
+from distsvm.structures.classes import scan
+from distsvm.structures.classes.scan import NO_COLUMN, summarise
 
 dtypes = st.sampled_from([np.float64, np.float32, np.int64, np.int8, np.uint16, np.bool_])
 tables = dtypes.flatmap(

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distsvm.data.readers.token_rows import FIRST_CODE, Field, token_rows
 from distsvm.data.templates import DEFAULT, POS, Templates, as_templates, hashed_columns, shape
 from distsvm.errors import ConfigError, DataError
+from distsvm.structures.sequences.readers.token_rows import FIRST_CODE, Field, token_rows
 
 TERMS = [
     "word", "word[-1]", "word[+2]", "lower[+1]", "shape", "shape(1)[-1]", "prefix(2)",

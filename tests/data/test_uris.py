@@ -13,10 +13,10 @@ from loopback_files import NoRanges, buckets, served
 import distsvm
 from distsvm.data import open_data
 from distsvm.data.synthetic import make_multiclass, make_tagged_sentences
-from distsvm.data.synthetic_trees import make_treebank, write_treebank
 from distsvm.data.writers import write_parts
 from distsvm.errors import ConfigError, DataError
-from distsvm.tasks.classes import MulticlassTask
+from distsvm.structures.classes.task import MulticlassTask
+from distsvm.structures.trees.synthetic import make_treebank, write_treebank
 
 fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
 

@@ -6,13 +6,13 @@ import pytest
 
 from distsvm import SequenceTagger, TreeParser, load_model, train
 from distsvm.data.synthetic import make_tagged_sentences
-from distsvm.data.synthetic_trees import make_treebank
 from distsvm.data.templates import Templates
 from distsvm.data.words import LineSpec, sentences_of, tokenise
 from distsvm.data.writers import write_conll
 from distsvm.errors import ConfigError, DataError
-from distsvm.tasks.classes import MulticlassTask
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.classes.task import MulticlassTask
+from distsvm.structures.sequences.task import SequenceTask
+from distsvm.structures.trees.synthetic import make_treebank
 from distsvm.workers.shard_worker import ShardWorker
 
 SENTENCES = make_tagged_sentences(40, seed=1)

@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import (
 from sklearn.utils.fixes import parse_version
 
 from distsvm import BinarySVC, MulticlassSVC, TreeParser
-from distsvm.data.synthetic_trees import make_treebank
+from distsvm.structures.trees.synthetic import make_treebank
 
 TIGHT = {"eps": 0, "rel_gap": 1e-8}
 

@@ -12,7 +12,7 @@ from toy_tasks import ToyChain, all_planes, primal, toy_chains
 
 from distsvm import BinarySVC, BinaryTask, MulticlassSVC, MulticlassTask, StructuralSVM, Task
 from distsvm.errors import ConfigError, DataError, TaskError
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.sequences.task import SequenceTask
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ CODE = """
 from dataclasses import dataclass
 import os, time
 import distsvm
-from distsvm.data.trees import Tree
+from distsvm.structures.trees.tree import Tree
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from distsvm.data.features import frozen
 from distsvm.kernels import changed_rows
-from distsvm.tasks.climber import change_of_rows, room_for_changes
+from distsvm.oracles.climber import change_of_rows, room_for_changes
 from distsvm.vectors import to_dense
 
 

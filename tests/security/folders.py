@@ -17,10 +17,10 @@ from toy_tasks import ToyChain, toy_chains
 
 import distsvm
 from distsvm.data.synthetic import make_multiclass, make_tagged_sentences
-from distsvm.data.synthetic_trees import make_treebank
 from distsvm.data.templates import Templates
-from distsvm.tasks.parse import ParseTask
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.sequences.task import SequenceTask
+from distsvm.structures.trees.synthetic import make_treebank
+from distsvm.structures.trees.task import ParseTask
 
 MANIFESTS = (
     "manifest.json", "run.json", "result.json", "state.json", "lock.json", "data.json",

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distsvm.data.grammar import Grammar
 from distsvm.data.ragged import Ragged
-from distsvm.data.synthetic_trees import make_treebank
-from distsvm.kernels.cky_rows import LEAF
 from distsvm.messages import Planes
-from distsvm.tasks.classes import MulticlassTask
-from distsvm.tasks.parse_rows import check_rows, encode
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.classes.task import MulticlassTask
+from distsvm.structures.sequences.task import SequenceTask
+from distsvm.structures.trees.grammar import Grammar
+from distsvm.structures.trees.kernels.cky_rows import LEAF
+from distsvm.structures.trees.rows import check_rows, encode
+from distsvm.structures.trees.synthetic import make_treebank
 
 TREES = make_treebank(12, max_length=8, seed=3)
 GRAMMAR = Grammar.learn(TREES)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from mutation import fuzz, mutated
 
 from distsvm.data import open_data, open_inputs
-from distsvm.data.trees import Tree, parse_trees, strip
 from distsvm.errors import DataError, DistSVMError
+from distsvm.structures.trees.tree import Tree, parse_trees, strip
 
 SEEDS = {
     "svmlight": b"1 1:0.5 3:-2e-3 # a comment\n-1 qid:3 2:1\n\n2.5 1:1 2:2 700:3\n",

@@ -6,10 +6,10 @@ import pytest
 from mutation import limited_memory
 
 from distsvm.data import open_data
-from distsvm.data.grammar import MAX_SYMBOLS, Grammar
 from distsvm.data.readers import lines
 from distsvm.data.templates import MOST, Templates
 from distsvm.errors import ConfigError, DataError
+from distsvm.structures.trees.grammar import MAX_SYMBOLS, Grammar
 
 
 @pytest.fixture(autouse=True)

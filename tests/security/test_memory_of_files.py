@@ -10,12 +10,12 @@ from folders import CASES, _sign, copied
 from distsvm import load_model
 from distsvm.cli import main
 from distsvm.data import open_data
-from distsvm.data.grammar import Grammar
-from distsvm.data.trees import parse_trees
 from distsvm.errors import CheckpointError, DistSVMError, ModelError
 from distsvm.model import Model
 from distsvm.storage import read_json
-from distsvm.tasks.parse import ParseTask
+from distsvm.structures.trees.grammar import Grammar
+from distsvm.structures.trees.task import ParseTask
+from distsvm.structures.trees.tree import parse_trees
 
 FIXED, TIMES = 32 << 20, 100
 """What no reading may exceed: bytes of memory, and so many for every byte of the file besides."""

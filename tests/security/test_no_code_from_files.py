@@ -22,7 +22,7 @@ FORBIDDEN = {
 JUSTIFIED = {
     ("executors/wire.py", "pickle.loads"): "pipes to worker processes that we started ourselves",
     ("executors/host.py", "pickle.loads"): "an error of this process, pickled a moment before",
-    ("tasks/python.py", "pickle.loads"): "an example of this process, pickled a moment before",
+    ("oracles/python.py", "pickle.loads"): "an example of this process, pickled a moment before",
     ("testing.py", "pickle.loads"): "the caller's own task, pickled a moment before",
     ("__init__.py", "importlib.import_module"): "the package's own modules, from a fixed table",
     ("data/packed.py", "np.load"): "this user's own cache, mapped and never unpickled",

@@ -9,11 +9,11 @@ from toy_tasks import ToyChain, all_planes, toy_chains
 from distsvm import MulticlassTask, train
 from distsvm.data.dataset import PairData
 from distsvm.data.synthetic import make_multiclass
-from distsvm.data.synthetic_trees import make_treebank
 from distsvm.errors import ConfigError
 from distsvm.messages import Ascent
-from distsvm.tasks.climber import Live
-from distsvm.tasks.parse import ParseTask
+from distsvm.oracles.climber import Live
+from distsvm.structures.trees.synthetic import make_treebank
+from distsvm.structures.trees.task import ParseTask
 from distsvm.vectors import to_dense
 from distsvm.workers.shard_worker import ShardWorker
 

@@ -14,11 +14,11 @@ from toy_tasks import BoundedChain, ToyChain, all_planes, primal, toy_chains
 from distsvm import BinaryTask, MulticlassTask, train
 from distsvm.data import open_data
 from distsvm.data.synthetic import make_multiclass
-from distsvm.data.synthetic_trees import make_treebank
 from distsvm.solvers.multi_plane import MultiPlane
-from distsvm.tasks.class_oracle import ClassOracle
-from distsvm.tasks.parse import ParseTask
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.classes.oracle import ClassOracle
+from distsvm.structures.sequences.task import SequenceTask
+from distsvm.structures.trees.synthetic import make_treebank
+from distsvm.structures.trees.task import ParseTask
 from distsvm.vectors import to_dense
 from distsvm.workers.shard_worker import ShardWorker
 from distsvm.workers.stock import PlaneStock

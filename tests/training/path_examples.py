@@ -5,7 +5,7 @@ from toy_tasks import ToyChain, toy_chains
 from distsvm import Callback, MulticlassTask
 from distsvm.data.synthetic import make_multiclass, make_tagged_sentences
 from distsvm.data.templates import Templates
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.sequences.task import SequenceTask
 
 SOLVERS = ["one-slack", "multi-plane"]
 SERIAL = {"executor": "serial"}

@@ -11,7 +11,7 @@ from distsvm.data.dataset import PairData, TableData
 from distsvm.data.folds import folds
 from distsvm.data.synthetic import make_multiclass, make_tagged_sentences
 from distsvm.data.templates import Templates
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.sequences.task import SequenceTask
 from distsvm.training.path_result import PathPoint, lowest_loss
 
 
@@ -108,7 +108,7 @@ def test_folds_of_files_are_those_of_the_same_examples_in_memory(tmp_path):
 
 
 def test_folds_of_sentences_in_files_are_those_in_memory(tmp_path):
-    from distsvm.data.readers.conll import ConllData
+    from distsvm.structures.sequences.readers.conll import ConllData
 
     made, templates = make_tagged_sentences(24, seed=1), "bias; word; suffix(1..2)"
     blocks = ["".join(f"{w}\t{t}\n" for w, t in zip(*one, strict=True)) for one in made]

@@ -11,7 +11,7 @@ import distsvm
 from distsvm.data.synthetic import make_multiclass
 from distsvm.data.writers import write_parts
 from distsvm.errors import CheckpointError
-from distsvm.tasks.classes import MulticlassTask
+from distsvm.structures.classes.task import MulticlassTask
 
 
 @pytest.fixture

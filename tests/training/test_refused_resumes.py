@@ -12,7 +12,7 @@ from distsvm import resume, train
 from distsvm.data.synthetic import make_multiclass
 from distsvm.data.writers import write_parts
 from distsvm.errors import CheckpointError, ConfigError
-from distsvm.tasks.classes import MulticlassTask
+from distsvm.structures.classes.task import MulticlassTask
 from distsvm.training.checkpoint import latest_checkpoint
 
 

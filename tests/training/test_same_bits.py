@@ -8,7 +8,7 @@ from toy_tasks import ToyChain, toy_chains
 
 from distsvm import MulticlassTask, train
 from distsvm.data.synthetic import make_multiclass, make_sparse_multiclass
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.sequences.task import SequenceTask
 
 EXECUTORS = [
     ("serial", 1),

@@ -10,7 +10,7 @@ from run_examples import INPUTS, OUTPUTS, go, history
 from toy_tasks import ToyChain, toy_chains
 
 from distsvm import SequenceTask, path, train
-from distsvm.tasks import oracle
+from distsvm.oracles import oracle
 from distsvm.training import trainer
 from distsvm.training.checkpoint import latest_checkpoint
 

@@ -9,13 +9,13 @@ from pieced import MEMORY_MB, write_packed
 
 from distsvm import train
 from distsvm.cli.wording import in_flags
-from distsvm.data.grammar import Grammar, rules_of
-from distsvm.data.synthetic_trees import make_treebank
 from distsvm.errors import DataError
 from distsvm.report.page import page
 from distsvm.report.view import read_run
-from distsvm.tasks.parse import ParseTask
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.sequences.task import SequenceTask
+from distsvm.structures.trees.grammar import Grammar, rules_of
+from distsvm.structures.trees.synthetic import make_treebank
+from distsvm.structures.trees.task import ParseTask
 
 TREES = make_treebank(90, max_length=10, seed=0)
 GRAMMAR = Grammar.learn(TREES[8:20])

@@ -6,12 +6,12 @@ from sklearn.model_selection import cross_val_score
 
 from distsvm import MulticlassSVC, SequenceTagger, StructuralSVM, TreeParser, train
 from distsvm.data.synthetic import make_multiclass
-from distsvm.data.synthetic_trees import make_treebank
-from distsvm.data.trees import Tree
 from distsvm.model import Model
-from distsvm.tasks.classes import MulticlassTask
-from distsvm.tasks.parse import ParseTask
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.classes.task import MulticlassTask
+from distsvm.structures.sequences.task import SequenceTask
+from distsvm.structures.trees.synthetic import make_treebank
+from distsvm.structures.trees.task import ParseTask
+from distsvm.structures.trees.tree import Tree
 
 QUICK = {"executor": "serial", "max_rounds": 3}
 X, Y = make_multiclass(60, 4, 3, noise=0.3, seed=0)

@@ -10,12 +10,12 @@ from ascents import KINDS, TODO, check_checkpoint, several
 from pieced import CASES, N_FILES, bound
 
 from distsvm.errors import CheckpointError, ConfigError, DataError
+from distsvm.oracles.climber import Live
+from distsvm.oracles.python import PythonOracle
 from distsvm.storage import write_arrays
-from distsvm.tasks.class_oracle import ClassOracle
-from distsvm.tasks.climber import Live
-from distsvm.tasks.parse_oracle import ParseOracle
-from distsvm.tasks.python import PythonOracle
-from distsvm.tasks.sequence_oracle import SequenceOracle
+from distsvm.structures.classes.oracle import ClassOracle
+from distsvm.structures.sequences.oracle import SequenceOracle
+from distsvm.structures.trees.oracle import ParseOracle
 from distsvm.vectors import to_dense
 from distsvm.workers.shelf import Shelf
 from distsvm.workers.stock import PlaneStock

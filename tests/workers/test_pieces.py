@@ -16,14 +16,15 @@ from distsvm.data.packed import PackedStore, key_of
 from distsvm.data.readers import parquet
 from distsvm.data.readers import pieces as reader_pieces
 from distsvm.data.synthetic import make_sparse_multiclass, make_tagged_sentences
-from distsvm.data.synthetic_trees import make_treebank, write_treebank
 from distsvm.data.writers import write_parquet, write_svmlight
 from distsvm.errors import ConfigError, DataError
-from distsvm.tasks import class_oracle, sequence_oracle
-from distsvm.tasks.classes import MulticlassTask
-from distsvm.tasks.parse import ParseTask
-from distsvm.tasks.python import PythonOracle
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.oracles.python import PythonOracle
+from distsvm.structures.classes import oracle as class_oracle
+from distsvm.structures.classes.task import MulticlassTask
+from distsvm.structures.sequences import oracle as sequence_oracle
+from distsvm.structures.sequences.task import SequenceTask
+from distsvm.structures.trees.synthetic import make_treebank, write_treebank
+from distsvm.structures.trees.task import ParseTask
 from distsvm.training import solving
 from distsvm.workers.shard_worker import ShardWorker
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from distsvm.data.features import as_rows
 from distsvm.data.shard import Shard
 from distsvm.messages import Planes
-from distsvm.tasks.classes import MulticlassTask
+from distsvm.structures.classes.task import MulticlassTask
 from distsvm.workers.cache import PlaneCache
 
 N, K, D = 6, 5, 3

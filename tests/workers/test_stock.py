@@ -9,8 +9,8 @@ from distsvm.data.features import as_rows
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError
 from distsvm.messages import Planes
-from distsvm.tasks.classes import MulticlassTask
-from distsvm.tasks.sequence import SequenceTask
+from distsvm.structures.classes.task import MulticlassTask
+from distsvm.structures.sequences.task import SequenceTask
 from distsvm.workers.stock import FIRST_SIZE, IDLE_VISITS, PlaneStock
 
 N, K, D = 5, 24, 3

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from distsvm.cli.contents import classes, own, parse, sequence
 from distsvm.cli.structure import chosen
-from distsvm.tasks.base import Task
+from distsvm.oracles.task import Task
+from distsvm.structures.classes import inspection as classes
+from distsvm.structures.own import inspection as own
+from distsvm.structures.sequences import inspection as sequence
+from distsvm.structures.trees import inspection as parse
 
 
 def contents_of(task: Task) -> ModuleType:

@@ -9,11 +9,14 @@ from __future__ import annotations
 import argparse
 
 from distsvm.cli.output import Output
-from distsvm.cli.predictions import classes, own, parse, sequence
-from distsvm.cli.predictions.writer import Writer
 from distsvm.cli.structure import chosen
+from distsvm.cli.writer import Writer
 from distsvm.errors import ConfigError
 from distsvm.model import Model
+from distsvm.structures.classes import predictions as classes
+from distsvm.structures.own import predictions as own
+from distsvm.structures.sequences import predictions as sequence
+from distsvm.structures.trees import predictions as parse
 
 MODULES = (classes, sequence, parse, own)
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from distsvm.cli.scores import classes, own, parse, sequence
 from distsvm.cli.structure import chosen
-from distsvm.tasks.base import Task
+from distsvm.oracles.task import Task
+from distsvm.structures.classes import scores as classes
+from distsvm.structures.own import scores as own
+from distsvm.structures.sequences import scores as sequence
+from distsvm.structures.trees import scores as parse
 
 
 def scores_of(task: Task) -> ModuleType:

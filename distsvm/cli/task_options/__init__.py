@@ -12,10 +12,13 @@ from pathlib import Path
 from types import ModuleType
 
 from distsvm.cli.readers import number
-from distsvm.cli.task_options import classes, own, parse, sequence
 from distsvm.errors import ConfigError
-from distsvm.tasks.base import Task
-from distsvm.tasks.registry import TASKS
+from distsvm.oracles.description import TASKS
+from distsvm.oracles.task import Task
+from distsvm.structures.classes import options as classes
+from distsvm.structures.own import options as own
+from distsvm.structures.sequences import options as sequence
+from distsvm.structures.trees import options as parse
 
 STRUCTURES: dict[str, ModuleType] = {
     "binary": classes,

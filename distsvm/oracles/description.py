@@ -1,0 +1,59 @@
+"""Tasks by name, and tasks as JSON and arrays: a saved one needs no pickle."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from distsvm.errors import ModelError
+from distsvm.oracles.outputs import from_json, to_json
+from distsvm.oracles.task import Task
+from distsvm.structures.classes.task import BinaryTask, MulticlassTask
+from distsvm.structures.sequences.task import SequenceTask
+from distsvm.structures.trees.task import ParseTask
+
+TASKS: dict[str, type[Task]] = {
+    "binary": BinaryTask,
+    "multiclass": MulticlassTask,
+    "sequence": SequenceTask,
+    "parse": ParseTask,
+}
+
+
+def describe(task: Task) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """A task as JSON-able data and arrays."""
+    if not is_dataclass(task):
+        raise ModelError(
+            f"{type(task).__name__} is not a dataclass, so it cannot be written to a file; "
+            "make it a frozen dataclass"
+        )
+    names = {cls: name for name, cls in TASKS.items()}
+    kind = names.get(type(task), f"{type(task).__module__}.{type(task).__qualname__}")
+    values: dict[str, Any] = {}
+    arrays: dict[str, np.ndarray] = {}
+    for name in (f.name for f in fields(task)):
+        value = getattr(task, name)
+        if isinstance(value, np.ndarray) and value.dtype != object:
+            arrays[name] = value
+        else:
+            values[name] = to_json(value)
+    return {"task": kind, "fields": values}, arrays
+
+
+def rebuild(
+    data: dict[str, Any], arrays: dict[str, np.ndarray], task_class: type[Task] | None = None
+) -> Task:
+    """The task that `describe` gave these of; a task of the user's own needs its class."""
+    cls = task_class or TASKS.get(data["task"])
+    if cls is None:
+        raise ModelError(
+            f"the model is of the task {data['task']!r}, which is not built in; "
+            "pass its class: load_model(path, task=...), or resume(run_dir, task=...)"
+        )
+    values = {name: from_json(value) for name, value in data["fields"].items()}
+    unknown = (set(values) | set(arrays)) - {f.name for f in fields(cls)}  # type: ignore[arg-type]
+    if unknown:
+        raise ModelError(f"{cls.__name__} has no field {sorted(unknown)[0]!r} that the model has")
+    return cls(**values, **arrays)

@@ -1,0 +1,292 @@
+"""The oracle of tasks written in Python: a loop over examples, and a check of every answer."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import reprlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+
+from distsvm import checks
+from distsvm.data.features import frozen
+from distsvm.data.shard import Shard
+from distsvm.errors import DistSVMError, TaskError
+from distsvm.kernels.climb import Held
+from distsvm.messages import Planes
+from distsvm.oracles.climber import SparseClimber, fill_sparse_gram
+from distsvm.oracles.oracle import Oracle, Separation
+from distsvm.oracles.outputs import canonical, digest, to_json
+from distsvm.oracles.task import Bounded, Task
+from distsvm.vectors import SparseVector, dot, scale, subtract
+
+# An answer may be worse than the truth's plane by this much of the terms it is a difference of.
+ROUNDING = 1e-9
+CALL_WORK = 1e6
+"""Of a call of the user's own search, in products of compiled code: a millisecond, say."""
+EMPTY = SparseVector(np.zeros(0, np.int64), np.zeros(0), 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """An output with its p, kept so that the user's code is not called again for a cached plane."""
+
+    output: Any
+    p: SparseVector
+
+
+def as_sparse(features: Any, dim: int) -> SparseVector:
+    """What joint_features returned, as a SparseVector; refused unless it fits dim and is finite."""
+    if isinstance(features, Mapping):
+        vector = SparseVector.of(dict(features), dim)
+    elif isinstance(features, SparseVector):
+        vector = features
+    else:
+        try:
+            array = np.asarray(features, dtype=np.float64)
+        except (TypeError, ValueError):
+            array = None
+        if features is None or array is None:
+            raise TaskError(
+                f"joint_features returned {_shown(features)}, expected an array of {dim} numbers, "
+                "a dict of positions and values, or a SparseVector"
+            )
+        if array.shape != (dim,):
+            raise TaskError(f"joint_features has shape {array.shape}, expected ({dim},)")
+        index = np.flatnonzero(array)
+        vector = SparseVector(index, array[index], dim)
+    if vector.dim != dim:
+        raise TaskError(f"joint_features has dim {vector.dim}, expected {dim}")
+    if vector.index.size and not (vector.index[0] >= 0 and vector.index[-1] < dim):
+        raise TaskError(f"joint_features has positions outside 0 … {dim - 1}")
+    if np.any(np.diff(vector.index) <= 0):
+        raise TaskError("joint_features has positions that do not increase")
+    if not np.isfinite(vector.value).all():
+        raise TaskError("joint_features has a value that is not finite")
+    return vector
+
+
+def checked(task: Task, method: str, found: Any) -> Any:
+    """What a task's method returned, in the form that the rest takes; refused if it has none."""
+    if method == "joint_features":
+        return as_sparse(found, task.dim)
+    if method == "loss":
+        return _as_loss(found)
+    if method in ("decode", "separate"):
+        return _as_output(method, found)
+    return found
+
+
+def _as_loss(loss: Any) -> float:
+    try:
+        if not isinstance(loss, (str, bytes)):  # text that reads as a number is none
+            return float(loss)
+    except (TypeError, ValueError):
+        pass
+    raise TaskError(f"loss returned {_shown(loss)}, expected a number ≥ 0")
+
+
+def _as_output(method: str, answer: Any) -> Any:
+    """The answer, unless it is None, which a method without a return gives."""
+    if answer is None or (isinstance(answer, Bounded) and answer.output is None):
+        raise TaskError(
+            f"{method} returned {_shown(answer)}, expected an output; is a return missing? An "
+            "output that stands for nothing needs a value of its own, such as ()"
+        )
+    return answer
+
+
+def _shown(value: Any) -> str:
+    return f"{reprlib.repr(value)} ({type(value).__name__})"
+
+
+class PythonOracle(Oracle):
+    """Calls the task example by example; keeps p of every plane, so cached rounds call nothing."""
+
+    piece = 256
+
+    def __init__(self, task: Task, shard: Shard, rescaling: str) -> None:
+        self.task, self.shard, self.slack = task, shard, rescaling == "slack"
+        self.names = shard.names
+        self.inputs: Sequence[Any] = shard.x  # type: ignore[assignment]
+        self.truths: Any = () if shard.y is None else shard.y
+        self.rescaling = rescaling
+        self.n = shard.n
+        if shard.y is not None:
+            for row in range(self.n):
+                self.names.call(row, self._check_truth, row)
+
+    def separate(self, view: Any, rows: np.ndarray) -> Separation:
+        planes = np.empty(rows.size, dtype=object)
+        loss, value, upper = np.empty(rows.size), np.empty(rows.size), np.empty(rows.size)
+        exact = True
+        for i, row in enumerate(rows.tolist()):
+            if self.is_late():
+                rows, planes, loss, value, upper = (
+                    a[:i] for a in (rows, planes, loss, value, upper)
+                )
+                break
+            planes[i], loss[i], value[i], bound = self.names.call(row, self._ask, view, row)
+            exact &= bound is None
+            upper[i] = value[i] if bound is None else bound
+        return Separation(Planes(rows, planes, loss), value, upper, exact)
+
+    def values(self, view: Any, planes: Planes) -> np.ndarray:
+        if not len(planes):
+            return np.empty(0)
+        index, value, starts = self._flat(planes)
+        if not index.size:
+            return planes.loss.copy()
+        products = np.append(value * view[index], 0.0)
+        sums = np.add.reduceat(products, starts[:-1])
+        sums[np.diff(starts) == 0] = 0.0  # reduceat gives an empty run its neighbour's value
+        return planes.loss - sums
+
+    def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
+        if len(planes):
+            index, value, starts = self._flat(planes)
+            np.add.at(out, index, value * np.repeat(weights, np.diff(starts)))
+
+    def climber(self, w: np.ndarray, sigma: float) -> SparseClimber:
+        return SparseClimber(w, sigma, self._flat, frozen)
+
+    def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
+        fill_sparse_gram(held, outputs, rows, slots, self._flat, self.task.dim)
+
+    def call_work(self) -> float:
+        return CALL_WORK
+
+    def decode(self, view: Any, rows: np.ndarray) -> list[Any]:
+        in_time = takewhile(lambda _: not self.is_late(), rows.tolist())
+        return [self.names.call(row, self._decoded, view, row) for row in in_time]
+
+    def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
+        return np.array(
+            [
+                self.names.call(row, self._loss, row, output)
+                for row, output in zip(rows.tolist(), outputs, strict=True)
+            ]
+        )
+
+    def public(self, outputs: Any) -> Any:
+        return list(outputs)
+
+    def slots(self, size: int) -> np.ndarray:
+        return np.empty(self.n * size, dtype=object)
+
+    def keys(self, outputs: Any) -> np.ndarray:
+        encoded = (canonical(self.task.encode_output(plane.output)) for plane in outputs)
+        return np.fromiter((digest(text) for text in encoded), np.int64, len(outputs))
+
+    def pack(self, planes: Planes) -> dict[str, np.ndarray]:
+        encoded = [self.task.encode_output(plane.output) for plane in planes.output]
+        text = json.dumps(encoded).encode()
+        return {
+            "row": planes.row,
+            "loss": planes.loss,
+            "output": np.frombuffer(text, dtype=np.uint8),
+        }
+
+    def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
+        row, loss = checks.planes(arrays, self.n)
+        outputs = np.empty(row.size, dtype=object)
+        encoded = json.loads(checks.vector("output", arrays["output"], "u1").tobytes())
+        told = zip(row.tolist(), encoded, loss.tolist(), strict=True)
+        for i, (number, data, its_loss) in enumerate(told):
+            decoded = self.task.decode_output(data)
+            outputs[i] = self.names.call(number, self._plane, number, decoded, its_loss)
+        return Planes(row, outputs, loss)
+
+    def contents(self, start: int, stop: int) -> Iterable[np.ndarray | None]:
+        for row in range(start, stop):
+            example = [_plain(self.inputs[row]), _plain(self.truths[row])]
+            yield np.frombuffer(canonical(example).encode(), np.uint8)
+        yield None if self.shard.weight is None else self.shard.weight[start:stop]
+
+    def norms(self) -> tuple[np.ndarray, float | None]:
+        norms = np.empty(self.n)
+        for row in range(self.n):
+            truth = self.names.call(row, self._features, row, self.truths[row])
+            norms[row] = truth.value @ truth.value
+        radius = self.task.radius()
+        return norms, None if radius is None else radius**2
+
+    @property
+    def n_bytes(self) -> int:
+        return 0  # the size of Python objects is nobody's to know
+
+    def _decoded(self, w: np.ndarray, row: int) -> Any:
+        return self._call("decode", w, self.inputs[row])
+
+    def _ask(self, w: np.ndarray, row: int) -> tuple[Plane, float, float, float | None]:
+        x, y = self.inputs[row], self.truths[row]
+        answer = self._call("separate", w, x, y, self.rescaling)
+        bound = None
+        if isinstance(answer, Bounded):
+            answer, bound = answer.output, float(answer.upper)
+        loss = self._loss(row, answer)
+        plane = self._plane(row, answer, loss)
+        value = loss - dot(plane.p, w)
+        tolerance = ROUNDING * (loss + float(np.abs(plane.p.value) @ np.abs(w[plane.p.index])))
+        if value < -tolerance:
+            raise TaskError(
+                f"separate returned {answer!r}, whose value {value:.6g} is below 0, the truth's: "
+                "it is not the most violated output"
+            )
+        if bound is not None and not bound >= value - tolerance:
+            raise TaskError(f"separate gave the upper bound {bound:.6g} for the value {value:.6g}")
+        # The truth's plane is always there: the maximum is at least 0, and no answer that is below
+        # it by rounding may make the primal value smaller.
+        return plane, loss, max(value, 0.0), None if bound is None else max(bound, value, 0.0)
+
+    def _plane(self, row: int, output: Any, loss: float) -> Plane:
+        truth = self._features(row, self.truths[row])
+        psi = subtract(truth, self._features(row, output))
+        return Plane(output, scale(psi, loss) if self.slack else psi)  # type: ignore[arg-type]
+
+    def _features(self, row: int, output: Any) -> SparseVector:
+        return self._call("joint_features", self.inputs[row], output)
+
+    def _loss(self, row: int, output: Any) -> float:
+        loss = self._call("loss", self.truths[row], output)
+        if not (np.isfinite(loss) and loss >= 0):
+            raise TaskError(f"loss(y, {output!r}) is {loss}, expected a finite number ≥ 0")
+        return loss
+
+    def _check_truth(self, row: int) -> None:
+        loss = self._loss(row, self.truths[row])
+        if loss != 0:
+            raise TaskError(f"loss(y, y) is {loss}, expected 0")
+
+    def _flat(self, planes: Planes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        parts = [EMPTY, *(plane.p for plane in planes.output)]
+        starts = np.cumsum([part.index.size for part in parts], dtype=np.int64)
+        index = np.concatenate([part.index for part in parts]).astype(np.int64, copy=False)
+        value = np.concatenate([part.value for part in parts])
+        return index, value, starts
+
+    def _call(self, method: str, *args: Any) -> Any:
+        """Call the task's own code; what it raises becomes a TaskError that names the method."""
+        try:
+            return checked(self.task, method, getattr(self.task, method)(*args))
+        except DistSVMError:
+            raise
+        except (Exception, SystemExit, GeneratorExit) as error:  # a Ctrl-C is the user's own
+            raise TaskError(
+                f"{type(self.task).__name__} failed in {method}: {type(error).__name__}: {error}"
+            ) from error
+
+
+def _plain(value: Any) -> Any:
+    """A value in JSON's terms for a digest; what has no such form is taken by its pickle.
+
+    Pickled twice, as what was pickled once is shared differently inside, and would look different.
+    """
+    try:
+        return to_json(value)
+    except TaskError:
+        return pickle.dumps(pickle.loads(pickle.dumps(value))).hex()

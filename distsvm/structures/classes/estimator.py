@@ -1,0 +1,211 @@
+"""MulticlassSVC and BinarySVC: linear classifiers with a certificate."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
+
+from distsvm.data import TableData
+from distsvm.errors import DataError
+from distsvm.estimators.task_arguments import intercept_value
+from distsvm.estimators.validation import (
+    checked_examples,
+    checked_labels,
+    checked_weight,
+    names_of_features,
+)
+from distsvm.oracles.unseen import tell_unseen
+from distsvm.structures.classes.linear import LinearClasses
+from distsvm.structures.classes.task import BinaryTask, ClassTask, MulticlassTask
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ClassSVC(ClassifierMixin, LinearClasses):
+    """What the classifiers have in common: all but the task."""
+
+    task_class: ClassVar[type[ClassTask]]
+
+    loss: Any = "zero-one"
+    loss_scale: float = 1.0
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    scale: bool = False
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ClassSVC:
+        """Train until the gap is certified.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            float32 stays float32; sparse features stay sparse.
+        y : labels of shape (n,), numbers or strings
+        sample_weight : array of shape (n,), optional
+            At a given C, 2 is the same as the example twice. The default of C does not depend on
+            the scale of the weights. A class whose weights are all 0 is still a class.
+        """
+        X, y = checked_examples(self, X, y)
+        classes, y = checked_labels(y)
+        self._check_classes(classes)
+        self._train(
+            self._task(), TableData(X, y, checked_weight(sample_weight), names_of_features(self))
+        )
+        self._keep_linear_form(classes)
+        return self
+
+    def _check_classes(self, classes: np.ndarray) -> None:
+        if classes.size < 2:
+            only = classes.tolist()[0]
+            raise DataError(f"y has one class, {only!r}; at least two classes are needed")
+
+    def _task(self) -> ClassTask:
+        return self.task_class(
+            losses=self.loss,
+            loss_scale=self.loss_scale,
+            intercept_scaling=intercept_value(self.fit_intercept, self.intercept_scaling),
+            scale=bool(self.scale),
+            class_weight=self.class_weight,
+        )
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """X @ coef_.T + intercept_.
+
+        Returns
+        -------
+        scores : float64 array of shape (n, k) in the order of classes_
+            For two classes of shape (n,): the score of classes_[1] less that of classes_[0], so
+            that a positive number means classes_[1].
+        """
+        return self._decision(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the highest score, the first of them in a tie; in this process."""
+        return self._predicted_classes(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The (weighted) share of rows whose class is right; a label that is no class is wrong."""
+        labels = np.asarray(y).ravel()
+        tell_unseen([Counter(map(str, labels[~np.isin(labels, self.classes_)].tolist()))])
+        return super().score(X, y, sample_weight)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class MulticlassSVC(ClassSVC):
+    """A linear classifier of k ≥ 2 classes: Crammer and Singer's SVM, trained to a certified gap.
+
+    min_w ½‖w‖² + C·Σ c_i·H_i(w) / Σ c_i, with H_i(w) = max_ŷ Δ(y_i, ŷ) + s_ŷ(x_i) − s_{y_i}(x_i),
+    the weights c_i of the examples, and a weight vector w_y for each class, s_y(x) = ⟨w_y, x⟩.
+
+    Two classes have a weight vector each, too; at the optimum w_0 = −w_1, so `coef_` = w_1 − w_0
+    is what BinarySVC finds at 2·C.
+
+    Parameters
+    ----------
+    C : float > 0, optional
+        Multiplies the mean hinge loss: the same C suits any number of examples. Default:
+        10 · n · Δ̄ / mean ‖x_i‖² (the intercept's feature counted in x_i), with n the number of
+        examples of weight > 0 and Δ̄ the largest loss.
+    C_per_example : float > 0, optional
+        Instead of C: LIBLINEAR's and scikit-learn's C, which multiplies the sum.
+    eps : float ≥ 0, optional
+        In units of the loss: stop when primal − dual ≤ C·eps. Default 0.001·Δ̄, unless rel_gap is
+        given.
+    rel_gap : float ≥ 0, optional
+        Stop when (primal − dual) / primal ≤ rel_gap. Given alone it is the only rule of the gap;
+        with eps, the run stops when the first of the two holds.
+    loss : "zero-one", or array of shape (k, k)
+        Δ(y, ŷ) = loss[y, ŷ] in the order of classes_; the diagonal is 0.
+    loss_scale : float > 0, default 1
+        Multiplies every loss.
+    fit_intercept : bool, default True
+        Whether each class has an intercept: the weight of a constant feature, regularised too.
+    intercept_scaling : float > 0, default 1
+        The value of that feature; a larger one is regularised less.
+    class_weight : dict of label to weight, "balanced", or None
+        Multiplies the weights of a class's examples; "balanced" is n / (k · n of the class).
+    scale : bool, default False
+        Divide every feature by its largest absolute value in the training data.
+    max_rounds, max_seconds : optional
+        Stop after so many rounds or seconds, with a ConvergenceWarning.
+    rescaling : "margin" or "slack"
+        Slack: H_i(w) = max_ŷ Δ(y_i, ŷ)·(1 + s_ŷ(x_i) − s_{y_i}(x_i)).
+    solver : "auto", "one-slack" or "multi-plane"
+        "auto" takes what was measured to be fastest; see TrainConfig.
+    solver_options : dict, optional
+        Further fields of distsvm.training.config.TrainConfig: stabilise, refresh_fraction, qp,
+        idle_solves, max_cuts, executor_options, checkpoint_rounds and so on.
+    cache_size : int ≥ 0 or "auto"
+        Planes kept for each example.
+    executor : "auto", "serial", "threads", "processes" or "ray"
+        Where fit runs; predictions are made in this process. Equal n_shards and n_blocks give equal
+        bits on every executor with any number of workers.
+    n_workers : int ≥ 1, optional
+        Default: the usable cores. Never changes the result.
+    n_shards : int ≥ 1, optional
+        Parts of the data.
+    n_blocks : int ≥ 1, optional
+        Groups of shards; see TrainConfig. Without it the number depends on the executor.
+    random_state : int, generator or None
+        For solvers that draw: multi-plane draws the order in which it visits examples.
+    verbose : int, default 0
+        1 tells of every fresh round, 2 of every round: on stderr, or through the logger "distsvm"
+        where logging is set up to show its INFO.
+    run_dir : path or URI, optional
+        A new folder for configuration, history, checkpoints and model; one fit each.
+
+    Attributes
+    ----------
+    coef_ : float64 array of shape (k, d), or (1, d) for two classes
+        For features as they are given to fit, also with scale=True.
+    intercept_ : float64 array of shape (k,), or (1,) for two classes
+    classes_ : array of shape (k,)
+        The labels in increasing order.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (d,)
+        Where X has column names.
+    n_iter_ : int
+        Rounds.
+    result_ : TrainResult
+        certificate, primal, dual, gap, stop_reason, history and more.
+    model_ : Model
+        Can be saved, and predicts on every executor and from files.
+    """
+
+    task_class = MulticlassTask
+
+
+class BinarySVC(ClassSVC):
+    """A linear classifier of two classes, trained to a certified gap.
+
+    min_w ½‖w‖² + C·Σ c_i·H_i(w) / Σ c_i, with H_i(w) = max(0, Δ − y_i·⟨w, x_i⟩) for margin
+    rescaling, where y_i is −1 for classes_[0] and +1 for classes_[1]. At C_per_example it is
+    LIBLINEAR's SVM with hinge loss.
+
+    Parameters and attributes are those of MulticlassSVC, and mean the same; `coef_` has shape
+    (1, d) and `intercept_` (1,). More than two classes are refused. In the default of C the mean
+    is that of ‖½x_i‖².
+    """
+
+    task_class = BinaryTask
+
+    def _check_classes(self, classes: np.ndarray) -> None:
+        super()._check_classes(classes)
+        if classes.size > 2:
+            raise DataError(
+                "Only binary classification is supported. The type of the target is multiclass: "
+                f"y has {classes.size} classes; MulticlassSVC takes any number"
+            )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags

@@ -1,0 +1,88 @@
+"""A model of classes: its features and loss, and the strongest features of each class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from distsvm.cli.formatting import count, small
+from distsvm.cli.output import Output
+from distsvm.cli.small_files import read_text
+from distsvm.cli.strongest import both_sides, listed, side_lines, times
+from distsvm.errors import ConfigError
+from distsvm.model import Model
+from distsvm.structures.classes.task import BinaryTask, ClassTask
+
+
+def facts(model: Model, n_top: int, names: str | None) -> dict[str, Any]:
+    task = model.task
+    assert isinstance(task, ClassTask)
+    return {
+        "classes": task.labels.tolist(),
+        "n_features": task.n_features,
+        "index_base": task.index_base,
+        "intercept_scaling": task.intercept_scaling,
+        "scaled": task.scaler is not None,
+        "loss": "zero-one" if isinstance(task.losses, str) else "cost matrix",
+        "loss_scale": task.loss_scale,
+        "top_features": top_features(model, n_top, None if names is None else _read(names)),
+    }
+
+
+def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    intercept = "an intercept" if facts["intercept_scaling"] else "no intercept"
+    scaled = ", features divided by their largest" if facts["scaled"] else ""
+    return [
+        ("classes", f"{len(facts['classes'])}: {listed(facts['classes'])}"),
+        ("features", f"{count(facts['n_features'])} and {intercept}{scaled}"),
+        ("loss", times(facts["loss"], facts["loss_scale"])),
+    ]
+
+
+def lines(facts: dict[str, Any], output: Output) -> list[str]:
+    shown = []
+    for found in facts["top_features"]:
+        note = f"norm {small(found['norm'])}, intercept {found['intercept']:+.3g}"
+        shown += ["", *side_lines(found, f"class {found['label']}", note, output)]
+    return shown
+
+
+def top_features(model: Model, n: int, names: list[str] | None = None) -> list[dict[str, Any]]:
+    """For each class the n features that speak most for it, and the n most against it.
+
+    Weights are those of training: of scaled features where the model scales, so that features of
+    any range compare. Features are named, or numbered as the data files count them.
+
+    Returns
+    -------
+    list of dict
+        label, norm, intercept, for and against, both lists of (feature, weight), strongest first.
+    """
+    task = model.task
+    assert isinstance(task, ClassTask)
+    if names is not None and len(names) < task.n_features:
+        raise ConfigError(f"--names has {len(names)} lines, the model {task.n_features} features")
+
+    def name(j: int) -> Any:
+        return j + task.index_base if names is None else names[j]
+
+    trained = task.per_class(model.w.reshape(task.n_features + 1, -1))
+    found = []
+    for c, label in enumerate(task.labels.tolist()):
+        overall = {
+            "label": label,
+            "norm": float(np.linalg.norm(trained[:, c])),
+            "intercept": float(trained[-1, c] * task.intercept_scaling),
+        }
+        found.append(overall | both_sides(trained[:-1, c], n, name))
+    # The lower class of two has the same weights with the other sign.
+    return found[1:] if isinstance(task, BinaryTask) else found
+
+
+def _read(path: str) -> list[str]:
+    """The names of features, one a line."""
+    try:
+        return read_text(path).splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"--names {path}: cannot be read ({error})") from error

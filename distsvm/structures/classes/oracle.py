@@ -1,0 +1,303 @@
+"""The oracle of classes: all classes of many rows, in compiled code."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from distsvm import checks
+from distsvm.data.features import DenseRows, Rows, SparseRows, frozen
+from distsvm.data.shard import Names, Shard
+from distsvm.errors import DataError
+from distsvm.kernels import rows as row_kernels
+from distsvm.kernels.climb import Held
+from distsvm.messages import Planes
+from distsvm.oracles.oracle import MOST_ROWS, Oracle, Separation, power_of_two
+from distsvm.structures.classes.climber import (
+    ClassClimber,
+    ClassView,
+    DenseClassClimber,
+    SparseClassClimber,
+)
+from distsvm.structures.classes.kernels import climb_held as climb_classes
+from distsvm.structures.classes.kernels import scoring as class_kernels
+from distsvm.structures.classes.kernels.climb_whole import ClassProblem
+from distsvm.structures.classes.kernels.steps import Coding
+
+if TYPE_CHECKING:
+    from distsvm.structures.classes.task import ClassTask
+
+PIECE_BYTES = 4 << 20
+CALL_WORK = 0.2
+"""A product of the search over all classes, in terms of one of a climber's."""
+
+
+class ClassOracle(Oracle):
+    """Enumerates the classes of many rows in compiled code."""
+
+    def __init__(self, task: ClassTask, shard: Shard, rescaling: str) -> None:
+        self.task, self.names = task, shard.names
+        self.rows = _shifted(shard.x, task, shard)  # type: ignore[arg-type]
+        self.n = shard.n
+        self.slack = rescaling == "slack"
+        self.truth: np.ndarray | None = None
+        self._others: list[Any] = []  # true labels that are no classes; see ClassTask.encode
+        if shard.y is not None:
+            truth, others = task.encode(np.asarray(shard.y))
+            self.truth, self._others = frozen(truth), others.tolist()
+        self.weight = shard.weight
+        self.zero_one, self.matrix = task.zero_one, frozen(task.loss_table())
+        self.codes, self.unit = frozen(task.codes), task.unit
+        self.n_outputs = task.labels.size
+        self.scale = frozen(task.feature_scale())
+        self._measure()
+
+    def _measure(self) -> None:
+        self.extent = sum(array.nbytes for array in self.rows.arrays()[:2])
+        self.piece = self.piece_of(self.extent / max(1, self.n))
+
+    def piece_of(self, mean_extent: float) -> int:
+        # A piece's rows and its scores both stay in the cache, and it has more rows than classes.
+        k, r = self.task.labels.size, self.task.n_codes
+        fitting = PIECE_BYTES / max(8 * k, mean_extent)
+        return power_of_two(max(256, 4 * r, min(MOST_ROWS, fitting)))
+
+    def view(self, w: np.ndarray) -> ClassView:
+        V, bias = self.task.weights(w)
+        return ClassView(frozen(V), frozen(bias))
+
+    def scores(self, view: ClassView, rows: np.ndarray) -> np.ndarray:
+        """⟨w, Ψ(x, ŷ)⟩ of every class, shape (m, k)."""
+        V, bias, change = view
+        out = np.empty((rows.size, bias.size))
+        if isinstance(self.rows, DenseRows):
+            row_kernels.dense_products(self.rows.values, frozen(rows), V, bias, out)
+        elif change is None:
+            row_kernels.sparse_products(*self.sparse(), frozen(rows), V, bias, out)
+        else:
+            climb_classes.changed_products(*self.sparse(), frozen(rows), V, *change, out)
+            out += bias
+        return self.task.per_class(out)
+
+    def separate(self, view: Any, rows: np.ndarray) -> Separation:
+        output, loss, value = (
+            np.empty(rows.size, np.int32),
+            np.empty(rows.size),
+            np.empty(rows.size),
+        )
+        class_kernels.most_violated(
+            self.scores(view, rows),
+            self._truth(rows),
+            self.matrix,
+            self.zero_one,
+            self.slack,
+            output,
+            loss,
+            value,
+        )
+        return Separation(Planes(rows, output, loss), value, value, exact=True)
+
+    def values(self, view: Any, planes: Planes) -> np.ndarray:
+        values = np.empty(len(planes))
+        rows, first = _runs(planes.row)
+        # All classes of a row at once: one matrix product is cheaper than picking columns.
+        for start in range(0, rows.size, self.piece):
+            piece = rows[start : start + self.piece]
+            inside = slice(first[start], first[start + piece.size])
+            place = np.repeat(np.arange(piece.size), np.diff(first[start : start + piece.size + 1]))
+            class_kernels.plane_values(
+                self.scores(view, piece), frozen(place), self._truth(planes.row[inside]),
+                frozen(planes.output[inside]), frozen(planes.loss[inside]), self.slack,
+                values[inside],
+            )  # fmt: skip
+        return values
+
+    def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
+        coefficients = weights * planes.loss if self.slack else weights
+        given = (
+            frozen(planes.row), self.scale, self._truth(planes.row), frozen(planes.output),
+            frozen(coefficients), self.codes, self.unit, out.reshape(self.scale.size, -1),
+        )  # fmt: skip
+        if isinstance(self.rows, DenseRows):
+            row_kernels.dense_sums(self.rows.values, *given)
+        else:
+            row_kernels.sparse_sums(*self.sparse(), *given)
+
+    def climber(self, w: np.ndarray, sigma: float) -> ClassClimber:
+        dense = isinstance(self.rows, DenseRows)
+        return (DenseClassClimber if dense else SparseClassClimber)(self, w, sigma)
+
+    def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
+        climb_classes.gram_of_classes(
+            frozen(rows), frozen(slots), self.coding, held, frozen(outputs), self.square_norms
+        )
+
+    def call_work(self) -> float:
+        return CALL_WORK * float(self.rows.costs().mean()) * self.task.n_codes
+
+    @property
+    def coding(self) -> Coding:
+        """The classes as the climbing kernels take them."""
+        return Coding(self._all_truth(), self.codes, self.unit, self.slack)
+
+    @property
+    def problem(self) -> ClassProblem:
+        """The dual over all classes as the kernels take it."""
+        return ClassProblem(self.coding, self.zero_one, self.matrix, self.square_norms)
+
+    def outputs(self, numbers: np.ndarray) -> np.ndarray:
+        return numbers.astype(np.int32)
+
+    @cached_property
+    def square_norms(self) -> np.ndarray:
+        """‖x_i‖² of every row, scaled and with the constant feature."""
+        norms = np.empty(self.n)
+        if isinstance(self.rows, DenseRows):
+            row_kernels.dense_square_norms(self.rows.values, self.scale, norms)
+        else:
+            row_kernels.sparse_square_norms(*self.sparse(), self.scale, norms)
+        return frozen(norms + self.scale[-1] ** 2)
+
+    def decode(self, view: Any, rows: np.ndarray) -> np.ndarray:
+        return np.argmax(self.scores(view, rows), axis=1).astype(np.int32)
+
+    def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
+        truth = self._truth(rows)
+        if self.zero_one:
+            return np.where(truth == outputs, 0.0, self.zero_one)
+        known = truth < self.n_outputs
+        return np.where(known, self.matrix[truth * known, outputs], self.matrix.max())
+
+    def correct(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
+        return self._truth(rows) == outputs  # a cost matrix may forgive some mistakes
+
+    def public(self, outputs: Any) -> np.ndarray:
+        return self.task.labels[outputs]
+
+    def unfit(self) -> dict[int, str]:
+        rows, labels = self._unseen_rows()
+        return dict(zip(rows.tolist(), map(self.task.why_unseen, labels), strict=True))
+
+    def unseen(self) -> Counter[str]:
+        return Counter(map(str, self._unseen_rows()[1]))
+
+    def _unseen_rows(self) -> tuple[np.ndarray, list[Any]]:
+        """The rows whose true labels are no classes, and these labels."""
+        if self.truth is None:
+            return np.zeros(0, np.int64), []
+        rows = np.flatnonzero(self.truth >= self.n_outputs)
+        codes = self.truth[rows] - self.n_outputs
+        return rows, [self._others[code] for code in codes.tolist()]
+
+    def slots(self, size: int) -> np.ndarray:
+        return np.zeros(self.n * size, dtype=np.int32)
+
+    def keys(self, outputs: Any) -> np.ndarray:
+        return outputs.astype(np.int64)
+
+    def pack(self, planes: Planes) -> dict[str, np.ndarray]:
+        return {"row": planes.row, "output": planes.output, "loss": planes.loss}
+
+    def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
+        row, loss = checks.planes(arrays, self.n)
+        output = checks.within("output", arrays["output"], 0, self.task.labels.size, row.size)
+        return Planes(row, output, loss)
+
+    def contents(self, start: int, stop: int) -> Iterable[np.ndarray | None]:
+        values, *places = self.rows.rows(start, stop).arrays()
+        truth, weight = (None if a is None else a[start:stop] for a in (self.truth, self.weight))
+        return (values, *(place.astype(np.int64) for place in places), truth, weight)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        rows = self.rows.arrays()
+        known = {"truth": self.truth, "weight": self.weight}
+        return {
+            **dict(zip(("values", "columns", "starts"), rows, strict=False)),
+            **{name: array for name, array in known.items() if array is not None},
+        }
+
+    def over(
+        self, arrays: dict[str, np.ndarray], names: Names, unfit: Sequence[int] = ()
+    ) -> ClassOracle:
+        new = copy.copy(self)
+        vars(new).pop("square_norms", None)
+        given = {name: frozen(array) for name, array in arrays.items()}
+        if "columns" in given:
+            places = given["columns"], given["starts"]
+            checks.within("columns", places[0], 0, self.task.n_features, given["values"].size)
+            checks.starts("starts", places[1], places[0].size)
+            new.rows = SparseRows(given["values"], *places, self.task.n_features)
+        else:
+            n_rows = len(given["values"])
+            checks.array("values", given["values"], "f", (n_rows, self.task.n_features))
+            new.rows = DenseRows(given["values"])
+        if "truth" in given:
+            truth = checks.vector("truth", given["truth"], "i", new.rows.n_rows)
+            checks.within("truth", np.delete(truth, unfit), -1, self.task.labels.size)
+        new.n, new.names = new.rows.n_rows, names
+        new.truth, new.weight = given.get("truth"), given.get("weight")
+        new._measure()
+        return new
+
+    def class_weights(self) -> np.ndarray | None:
+        weights = self.task.class_weights
+        return None if weights is None else weights[self._all_truth()]
+
+    def norms(self) -> tuple[np.ndarray, float | None]:
+        norms = self.square_norms
+        # ‖code(y)‖² of each example, and the largest ‖code(y) − code(ŷ)‖².
+        own, apart = (1.0, 2.0) if self.unit else (self.codes[0, 0] ** 2, 4 * self.codes[0, 0] ** 2)
+        return norms * own, float(norms.max(initial=0.0) * apart)
+
+    @property
+    def n_bytes(self) -> int:
+        return self.rows.nbytes + (0 if self.truth is None else self.truth.nbytes)
+
+    def _all_truth(self) -> np.ndarray:
+        if self.truth is None:
+            raise DataError("the examples have no labels")
+        return self.truth
+
+    def _truth(self, rows: np.ndarray) -> np.ndarray:
+        return frozen(self._all_truth()[rows])
+
+    def sparse(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values, columns and starts of sparse rows."""
+        assert isinstance(self.rows, SparseRows)
+        return self.rows.values, self.rows.columns, self.rows.starts
+
+
+def _shifted(x: Rows, task: ClassTask, shard: Shard) -> Rows:
+    """The rows with columns counted from 0, refused if they do not fit the task."""
+    if isinstance(x, DenseRows):
+        if x.n_columns != task.n_features:
+            raise DataError(
+                f"the data ({shard.source}) has {x.n_columns} features, expected {task.n_features}"
+            )
+        return DenseRows(frozen(x.values))
+    base = 0 if x.zero_based else task.index_base
+    if x.n_columns - base > task.n_features:
+        raise DataError(
+            f"the data ({shard.source}) has {x.n_columns - base} features, "
+            f"expected {task.n_features}"
+        )
+    columns = x.columns
+    if base:
+        if columns.size and columns.min() < base:
+            raise DataError(
+                f"the data ({shard.source}) has a column {columns.min()}, but the data that the "
+                f"model was trained on counts columns from {base}"
+            )
+        columns = columns - base
+    return SparseRows(frozen(x.values), frozen(columns), frozen(x.starts), task.n_features)
+
+
+def _runs(row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of runs of equal ones, and where each run starts (and, last, where all end)."""
+    starts = np.flatnonzero(np.concatenate([[True], row[1:] != row[:-1]])[: row.size])
+    return row[starts], np.append(starts, row.size)

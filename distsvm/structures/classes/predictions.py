@@ -1,0 +1,67 @@
+"""Predicted classes: a label a line, or a table of scores."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from distsvm.cli.output import Output
+from distsvm.cli.signs import field
+from distsvm.cli.writer import Writer
+from distsvm.data.shard import ShardSpec
+from distsvm.model import Model
+from distsvm.structures.classes.oracle import ClassOracle
+from distsvm.structures.classes.task import ClassTask
+from distsvm.workers.shard_worker import ShardWorker
+
+TITLE = "classes"
+FLAGS = {"scores": "--scores"}
+
+
+def add(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--scores", action="store_true", default=argparse.SUPPRESS,
+        help="classes: write a table with tabs instead: a head line, then the label and the score "
+        "⟨w, Ψ(x, ŷ)⟩ of every class",
+    )  # fmt: skip
+
+
+def writer(args: argparse.Namespace, model: Model, output: Output) -> Writer:
+    assert isinstance(model.task, ClassTask)
+    return Scores(model.task.labels.tolist()) if hasattr(args, "scores") else Labels()
+
+
+class Labels(Writer):
+    """One label a line."""
+
+    def texts(self, piece: ShardSpec, found: np.ndarray) -> Iterator[str]:
+        return (f"{_as_text(label)}\n" for label in found.tolist())
+
+
+class Scores(Writer):
+    """A label and the scores of all classes a line, after a line of their names."""
+
+    def __init__(self, labels: list[Any]) -> None:
+        self.function = _scored
+        self.head = "\t".join(["label", *map(_as_text, labels)]) + "\n"
+
+    def texts(self, piece: ShardSpec, found: tuple[np.ndarray, np.ndarray]) -> Iterator[str]:
+        labels, scores = found
+        for label, row in zip(labels.tolist(), scores.tolist(), strict=True):
+            yield "\t".join([_as_text(label), *(f"{score!r}" for score in row)]) + "\n"
+
+
+def _scored(worker: ShardWorker, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    oracle = worker.oracle
+    assert isinstance(oracle, ClassOracle)
+    scores = oracle.scores(oracle.view(w), np.arange(oracle.n))
+    return oracle.public(np.argmax(scores, axis=1)), scores
+
+
+def _as_text(label: Any) -> str:
+    """A label as files hold it, on one line and in one column."""
+    return field(str(label) if isinstance(label, (str, int, float, bool)) else json.dumps(label))

@@ -1,0 +1,391 @@
+"""Classes: binary (Ψ = ½yx) and multiclass (stacked), for dense and sparse rows.
+
+Both are Ψ(x, y) = x ⊗ code(y): one number a class for binary, a unit vector for multiclass.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from distsvm import checks
+from distsvm.data.features import as_rows
+from distsvm.data.shard import Shard
+from distsvm.errors import ConfigError, DataError
+from distsvm.messages import Summary, feature_name
+from distsvm.oracles.task import Task
+from distsvm.structures.classes.oracle import ClassOracle
+from distsvm.structures.classes.scan import summarise
+from distsvm.vectors import SparseVector
+
+log = logging.getLogger(__name__)
+
+BAD_RANGE = 1e3
+RANGED_COLUMNS = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTask(Task):
+    """Predict one of some classes from a row of features.
+
+    w has shape (n_features + 1, r), feature by feature, flattened; its last row is the intercept
+    (always there, and without effect where `intercept_scaling` is 0).
+
+    Parameters
+    ----------
+    losses : "zero-one", or an array of shape (k, k)
+        Δ(y, ŷ) = losses[y, ŷ] in the order of the classes; zero-one is [y ≠ ŷ].
+    loss_scale : float, default 1
+        Multiplies every loss. The objective at (C, s) is s² times that at (C/s, 1).
+    intercept_scaling : float, default 1
+        The value of the constant feature; 0 for no intercept.
+    scale : bool, default False
+        Divide every feature by its largest absolute value in the training data.
+    class_weight : "balanced", dict of label to weight, or None
+        Multiplies the weights of a class's examples.
+    classes : array of labels, or None
+        None takes the labels that the data has, in increasing order.
+    """
+
+    losses: Any = "zero-one"
+    loss_scale: float = 1.0
+    intercept_scaling: float = 1.0
+    scale: bool = False
+    class_weight: Any = None
+    classes: np.ndarray | None = None
+    # Known after prepare():
+    n_features: int = 0
+    index_base: int = 0
+    scaler: np.ndarray | None = None
+    class_weights: np.ndarray | None = None
+
+    rescalings: ClassVar[frozenset[str]] = frozenset({"margin", "slack"})
+    compiled: ClassVar[bool] = True
+    string_inputs: ClassVar[bool] = False
+    tables: ClassVar[bool] = True
+    suited_solver: ClassVar[str] = "multi-plane"
+    enumerates: ClassVar[bool] = True
+
+    # --- what prepare() learns -------------------------------------------------------------
+
+    def scan(self, shard: Shard) -> Summary:
+        _check_number("intercept_scaling", self.intercept_scaling)
+        # Ranges take a vector of the length of a row; where rows are huge, only if they are needed.
+        n_columns = getattr(shard.x, "n_columns", 0)
+        return summarise(shard, ranges=self.scale or n_columns <= RANGED_COLUMNS)
+
+    def prepare(self, summary: Summary) -> ClassTask:
+        labels = summary.labels
+        if labels is None:
+            raise DataError("the data has no labels")
+        classes = labels if self.classes is None else np.unique(np.asarray(self.classes))
+        unknown = labels[~np.isin(labels, classes)]
+        if unknown.size:
+            label = unknown.tolist()[0]
+            raise DataError(replace(self, classes=classes).why_unseen(label))
+        self._check_classes(classes)
+        # A file that never uses column 0 counts from 1.
+        base = 1 if 1 <= summary.least_column < summary.n_columns else 0
+        n_features = summary.n_columns - base
+        if n_features < 1:
+            raise DataError("the data has no features at all")
+        scaler = self._scaler(summary, base)
+        task = replace(
+            self,
+            classes=_plain_labels(classes),
+            n_features=n_features,
+            index_base=base,
+            scaler=scaler,
+            class_weights=self._weights_of(classes, summary),
+        )
+        task.loss_table()  # refuses a matrix that does not fit
+        return task
+
+    def _check_classes(self, classes: np.ndarray) -> None:
+        if classes.dtype.kind not in "biufUSO":
+            raise DataError(f"the classes are of type {classes.dtype}, expected numbers or texts")
+        if classes.size < 2:
+            raise DataError(
+                f"the data has one class, {classes.tolist()[0]!r}; at least two classes are needed"
+            )
+
+    def _scaler(self, summary: Summary, base: int) -> np.ndarray | None:
+        if summary.largest is None:
+            return None
+        largest = summary.largest[base:]
+        used = largest[largest > 0]
+        if self.scale:
+            return 1.0 / np.where(largest > 0, largest, 1.0)
+        if used.size and used.max() > BAD_RANGE * used.min():
+            wide, narrow = (
+                int(np.argmax(largest)),
+                int(np.argmin(np.where(largest > 0, largest, np.inf))),
+            )
+            log.warning(
+                "badly scaled features: %s reaches %.3g, %s only %.3g; training "
+                "may be slow and the small ones ignored. scale=True divides each by its largest "
+                "absolute value",
+                feature_name(summary.columns, base + wide),
+                largest[wide],
+                feature_name(summary.columns, base + narrow),
+                largest[narrow],
+            )
+        return None
+
+    def _weights_of(self, classes: np.ndarray, summary: Summary) -> np.ndarray | None:
+        if self.class_weight is None:
+            return None
+        if isinstance(self.class_weight, str):
+            if self.class_weight != "balanced":
+                raise ConfigError(
+                    f"class_weight={self.class_weight!r}: expected 'balanced', a dict or None"
+                )
+            assert summary.labels is not None
+            assert summary.counts is not None
+            counts = np.zeros(classes.size)
+            counts[np.searchsorted(classes, summary.labels)] = summary.counts
+            return summary.weight / (classes.size * np.where(counts > 0, counts, 1.0))
+        if not isinstance(self.class_weight, dict):
+            raise ConfigError(
+                f"class_weight={self.class_weight!r}: expected 'balanced', a dict or None"
+            )
+        weights = np.ones(classes.size)
+        for label, weight in self.class_weight.items():
+            place = np.flatnonzero(classes == label)
+            if not place.size:
+                raise ConfigError(f"class_weight names {label!r}, which is not a class of the data")
+            _check_number(f"class_weight of {label!r}", weight, least=0.0)
+            weights[place[0]] = weight
+        return weights
+
+    def check_loaded(self) -> None:
+        if not isinstance(self.classes, np.ndarray) or self.classes.ndim != 1:
+            raise ValueError("the classes are no vector of labels")
+        if self.classes.dtype.kind == "f":
+            checks.finite("classes", self.classes.astype(np.float64))
+        checks.increasing("classes", self.classes)
+        self._check_classes(self.classes)
+        checks.whole("n_features", self.n_features, least=1)
+        checks.whole("index_base", self.index_base)
+        checks.number("intercept_scaling", self.intercept_scaling)
+        for name, size in (("scaler", self.n_features), ("class_weights", self.classes.size)):
+            if getattr(self, name) is not None:
+                checks.finite(name, getattr(self, name), size)
+        self.loss_table()
+
+    # --- the structure ---------------------------------------------------------------------
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The classes, once they are known."""
+        if self.classes is None:
+            raise ConfigError("the task is not prepared: its classes are not known yet")
+        return self.classes
+
+    unit: ClassVar[bool] = True
+    """Whether code(y) is the unit vector of y, so that r = k and nobody has to write codes down."""
+    codes: ClassVar[np.ndarray] = np.zeros((0, 0))
+    """code(y) of each class, shape (k, r), where it is not a unit vector."""
+
+    @property
+    def n_codes(self) -> int:
+        """r, the length of a class's code."""
+        return self.labels.size if self.unit else self.codes.shape[1]
+
+    @property
+    def dim(self) -> int:  # type: ignore[override]
+        return (self.n_features + 1) * self.n_codes
+
+    @property
+    def zero_one(self) -> float:
+        """The loss of every mistake, or 0 where a matrix says it."""
+        return float(self.loss_scale) if isinstance(self.losses, str) else 0.0
+
+    @property
+    def largest_loss(self) -> float:  # type: ignore[override]
+        return self.zero_one or float(self.loss_table().max())
+
+    def loss_table(self) -> np.ndarray:
+        """Δ(y, ŷ) for all pairs of classes, shape (k, k); none where zero_one says it all."""
+        _check_number("loss_scale", self.loss_scale, above=0.0)
+        k = self.labels.size
+        if isinstance(self.losses, str):
+            if self.losses != "zero-one":
+                raise ConfigError(f"loss={self.losses!r}: expected 'zero-one' or a cost matrix")
+            return np.zeros((0, 0))
+        try:
+            matrix = np.asarray(self.losses, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"loss: the cost matrix is not one of numbers: {error}") from error
+        if matrix.shape != (k, k):
+            raise ConfigError(
+                f"loss: the cost matrix has shape {matrix.shape}, expected ({k}, {k})"
+            )
+        if not np.isfinite(matrix).all() or (matrix < 0).any():
+            raise ConfigError("loss: the cost matrix has an entry that is negative or not finite")
+        if np.diag(matrix).any():
+            raise ConfigError("loss: the cost matrix has a diagonal that is not 0")
+        if not matrix.any():
+            raise ConfigError("loss: the cost matrix is all 0")
+        return self.loss_scale * matrix
+
+    def loss_matrix(self) -> np.ndarray:
+        """Δ(y, ŷ) for all pairs of classes, shape (k, k)."""
+        table = self.loss_table()
+        return table if table.size else self.zero_one * (1.0 - np.eye(self.labels.size))
+
+    def feature_scale(self) -> np.ndarray:
+        """What each feature is multiplied by, shape (n_features + 1,); last the constant one."""
+        scale = np.ones(self.n_features + 1)
+        if self.scaler is not None:
+            scale[:-1] = self.scaler
+        scale[-1] = self.intercept_scaling
+        return scale
+
+    def weights(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(V, bias) with scores X @ V + bias of the features as they are, shapes (d, r), (r,)."""
+        V = w.reshape(self.n_features + 1, -1)
+        inner = V[:-1] if self.scaler is None else V[:-1] * self.scaler[:, None]
+        return inner, V[-1] * self.intercept_scaling
+
+    def per_class(self, products: np.ndarray) -> np.ndarray:
+        """Products with the codes' columns, shape (…, r), as one number a class, shape (…, k)."""
+        return products if self.unit else products @ self.codes.T
+
+    def joint_features(self, x: Any, y: Any) -> SparseVector:
+        row = np.append(np.asarray(x, dtype=np.float64), 1.0) * self.feature_scale()
+        code = self._code(y)
+        own = (np.arange(self.n_codes) == code) * 1.0 if self.unit else self.codes[code]
+        psi = np.outer(row, own).ravel()
+        index = np.flatnonzero(psi)
+        return SparseVector(index, psi[index], self.dim)
+
+    def loss(self, y: Any, y_hat: Any) -> float:
+        truth, other = self._code(y), self._code(y_hat)
+        if self.zero_one:
+            return 0.0 if truth == other else self.zero_one
+        return float(self.loss_table()[truth, other])
+
+    def decode(self, w: np.ndarray, x: Any) -> Any:
+        oracle = self.oracle(self.shard([x]), "margin")
+        return oracle.public(oracle.decode(oracle.view(w), np.zeros(1, np.int64)))[0]
+
+    def separate(self, w: np.ndarray, x: Any, y: Any, rescaling: str) -> Any:
+        oracle = self.oracle(self.shard([x], [y]), rescaling)
+        oracle.check_fit()
+        found = oracle.separate(oracle.view(w), np.zeros(1, np.int64))
+        return oracle.public(found.planes.output)[0]
+
+    def shard(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None) -> Shard:
+        return Shard(
+            as_rows(np.asarray(inputs)), None if outputs is None else np.asarray(outputs), None
+        )
+
+    def oracle(self, shard: Shard, rescaling: str) -> ClassOracle:
+        return ClassOracle(self, shard, rescaling)
+
+    def carry(self, w: np.ndarray, earlier: Task) -> np.ndarray:
+        """w of an earlier task of this kind, with zeros for features and classes it had not."""
+        if not isinstance(earlier, type(self)):
+            raise ConfigError(
+                f"start: the earlier model is for {type(earlier).__name__}, "
+                f"this task is {type(self).__name__}"
+            )
+        if earlier.n_features > self.n_features:
+            raise ConfigError(
+                f"start: the earlier model has {earlier.n_features} features, "
+                f"this data {self.n_features}"
+            )
+        lost = earlier.labels[~np.isin(earlier.labels, self.labels)]
+        if lost.size:
+            raise ConfigError(f"start: class {lost[0]!r} of the earlier model is not in this data")
+        return self._carried(w, earlier)
+
+    def _carried(self, w: np.ndarray, earlier: ClassTask) -> np.ndarray:
+        raise NotImplementedError
+
+    def _code(self, y: Any) -> int:
+        codes, unseen = self.encode(np.array([y]))
+        if unseen.size:
+            raise DataError(self.why_unseen(y))
+        return int(codes[0])
+
+    def encode(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The number of each label's class, and the labels that are none.
+
+        The latter are numbered behind the classes: label j of them has the number k + j.
+        """
+        labels = self.labels
+        kinds = {
+            "text" if kind in "US" else "numbers" for kind in (labels.dtype.kind, y.dtype.kind)
+        }
+        if y.size and len(kinds) > 1 and "O" not in (labels.dtype.kind, y.dtype.kind):
+            raise DataError(
+                f"{self.why_unseen(y.tolist()[0])}: one is text, the others are numbers"
+            )
+        place = np.minimum(np.searchsorted(labels, y), labels.size - 1)
+        other = labels[place] != y
+        unseen, number = np.unique(y[other], return_inverse=True)
+        place[other] = labels.size + number
+        return place.astype(np.int32), _plain_labels(unseen)
+
+    def why_unseen(self, label: Any) -> str:
+        """What is wrong with a label that is no class."""
+        return f"label {label!r} is not among the classes {_shown(self.labels)}"
+
+
+@dataclass(frozen=True, eq=False)
+class MulticlassTask(ClassTask):
+    """k classes, a weight vector for each: Ψ(x, y) has x in the place of class y."""
+
+    def _carried(self, w: np.ndarray, earlier: ClassTask) -> np.ndarray:
+        old = w.reshape(earlier.n_features + 1, -1)
+        new = np.zeros((self.n_features + 1, self.labels.size))
+        places = np.searchsorted(self.labels, earlier.labels)
+        new[: earlier.n_features, places] = old[:-1]
+        new[-1, places] = old[-1]
+        return new.ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryTask(ClassTask):
+    """Two classes, the lower −1 and the higher +1: Ψ(x, y) = ½yx, so that ψ = yx."""
+
+    unit: ClassVar[bool] = False
+    codes: ClassVar[np.ndarray] = np.array([[-0.5], [0.5]])
+
+    def _check_classes(self, classes: np.ndarray) -> None:
+        super()._check_classes(classes)
+        if classes.size != 2:
+            raise DataError(
+                f"the data has {classes.size} classes {_shown(classes)}, a binary task takes two"
+            )
+
+    def _carried(self, w: np.ndarray, earlier: ClassTask) -> np.ndarray:
+        new = np.zeros(self.n_features + 1)
+        new[: earlier.n_features], new[-1] = w[:-1], w[-1]
+        return new
+
+
+def _check_number(name: str, value: Any, *, above: float = -np.inf, least: float = -np.inf) -> None:
+    good = isinstance(value, (int, float, np.integer, np.floating)) and np.isfinite(value)
+    if not (good and value > above and value >= least):
+        limit = f" > {above:g}" if above > -np.inf else f" ≥ {least:g}" if least > -np.inf else ""
+        raise ConfigError(f"{name}={value!r}: expected a finite number{limit}")
+
+
+def _plain_labels(classes: np.ndarray) -> np.ndarray:
+    """Whole numbers as integers, though a file's labels are all read as floats."""
+    exact = 2.0**53
+    if classes.dtype.kind == "f" and (np.abs(classes) <= exact).all() and not (classes % 1).any():
+        return classes.astype(np.int64)
+    return classes
+
+
+def _shown(classes: np.ndarray) -> str:
+    shown = ", ".join(repr(c) for c in classes[:8].tolist())
+    return f"[{shown}, … ({classes.size} in all)]" if classes.size > 8 else f"[{shown}]"

@@ -1,0 +1,121 @@
+"""SequenceTagger: a tag for every token of a sequence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial, reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from distsvm.errors import ConfigError
+from distsvm.estimators.compiled import REQUIRED, CompiledEstimator, weighted_share
+from distsvm.structures.sequences.tag_scores import TagScores
+from distsvm.structures.sequences.task import SequenceTask
+from distsvm.workers.answers import best_tags, tag_scores, tags_of
+from distsvm.workers.shard_worker import ShardWorker
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SequenceTagger(CompiledEstimator):
+    """A tagger of sequences (Viterbi search, transitions of first or second order), certified.
+
+    X is a list of sequences, each a list of tokens, each a dict of features to values or a list of
+    feature names, as python-crfsuite takes them; y is a list of lists of str. Or X names CoNLL,
+    CoNLL-U or SVM-HMM files, which hold the tags.
+
+    Parameters
+    ----------
+    loss : "hamming" or "zero-one"
+        Δ(y, ŷ): the number of wrong tags, or 1 if any is wrong.
+    loss_scale : float > 0, default 1
+        Multiplies every loss.
+    order : 1 or 2
+        How many tags before it a tag's transition weight looks at.
+    allowed : None, "bio", or a list of forbidden pairs (tag, tag)
+        Hard constraints, in training and in prediction. "bio": I-X only after B-X or I-X. None in
+        a pair is the start or the end.
+    min_count : int ≥ 1, default 1
+        Named features that occur less often in the training data are left out.
+    hash_bits : int, optional
+        Hash named features to 2^hash_bits columns instead of making a dictionary of them.
+    unfit : "error" or "drop"
+        What to do with training sequences that break the hard constraints: refuse the first by
+        name, or leave all of them out and count them (result_.n_dropped).
+    data_options : dict, optional
+        For files, what their reader takes: format, tag, word, templates; see open_data. Files for
+        prediction are read alike.
+    C, C_per_example, eps, rel_gap, max_rounds, max_seconds, rescaling, solver, solver_options,
+    cache_size, executor, n_workers, n_shards, n_blocks, random_state, verbose, run_dir :
+        As in MulticlassSVC. In the defaults of C and eps, Δ̄ is the mean length of a sequence for
+        Hamming loss.
+
+    Attributes
+    ----------
+    task_ : SequenceTask
+        With its tags and features.
+    classes_ : array of str
+        The tags, in increasing order.
+    w_, n_iter_, result_, model_ :
+        As in StructuralSVM.
+    """
+
+    loss: str = "hamming"
+    loss_scale: float = 1.0
+    order: int = 1
+    allowed: Any = None
+    min_count: int = 1
+    hash_bits: int | None = None
+    unfit: str = "error"
+
+    def _task(self) -> SequenceTask:
+        return SequenceTask(
+            losses=self.loss,
+            loss_scale=self.loss_scale,
+            order=self.order,
+            allowed=self.allowed,
+            min_count=self.min_count,
+            hash_bits=self.hash_bits,
+            unfit=self.unfit,
+        )
+
+    @property
+    def classes_(self) -> np.ndarray:
+        assert isinstance(self.task_, SequenceTask)
+        return self.task_.tags()
+
+    def predict_n_best(self, X: Any, k: int) -> list[list[tuple[list[str], float]]]:
+        """For each sequence the k best taggings with their scores ⟨w, Ψ(x, ŷ)⟩, best first.
+
+        Fewer where a sequence has fewer.
+        """
+        if not (isinstance(k, (int, np.integer)) and k >= 1):
+            raise ConfigError(f"k={k!r}: expected a whole number ≥ 1")
+        parts = self._over(X, None, partial(best_tags, k=int(k)))
+        return [ranked for part in parts for ranked in part]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of tokens whose tag is right; tokens have the weights of their sequences."""
+        parts = self._over(X, REQUIRED if y is None else y, _tokens_right)
+        right, lengths = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        return weighted_share(right, lengths, sample_weight)
+
+    def evaluate(self, X: Any, y: Any = None) -> TagScores:
+        """Token accuracy and sequence accuracy, and entities where all tags are BIO.
+
+        Returns
+        -------
+        TagScores
+            accuracy, exact, and entities (None unless BIO) with precision, recall and f1, of all
+            types together; by_type has those of each.
+        """
+        return reduce(add, self._over(X, REQUIRED if y is None else y, tag_scores))
+
+
+def _tokens_right(worker: ShardWorker, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How many tags of each sequence are right, and how many it has."""
+    gold, predicted = tags_of(worker, w)
+    total = np.concatenate([[0], np.cumsum(gold.codes.values == predicted.codes.values)])
+    starts = gold.codes.starts
+    return total[starts[1:]] - total[starts[:-1]], gold.codes.lengths

@@ -1,0 +1,97 @@
+"""A model of tag sequences: the strongest features of each tag, and the strongest transitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from distsvm.cli.formatting import count, small
+from distsvm.cli.output import Output
+from distsvm.cli.strongest import both_sides, listed, side_lines, times
+from distsvm.errors import ConfigError
+from distsvm.model import Model
+from distsvm.structures.sequences.task import SequenceTask
+
+EDGE = "–"  # before the first tag, and after the last
+
+
+def facts(model: Model, n_top: int, names: str | None) -> dict[str, Any]:
+    task = model.task
+    assert isinstance(task, SequenceTask)
+    if names is not None:
+        raise ConfigError("--names is only for models of classes: these features have their names")
+    tags, emissions = task.tags().tolist(), task.parts(model.w).emissions
+
+    def name(j: int) -> Any:
+        return j if task.dictionary is None else task.dictionary.name(j)
+
+    return {
+        "tags": tags,
+        "n_features": task.n_features,
+        "features": _kind(task),
+        "order": task.order,
+        "allowed": task.allowed,
+        "loss": task.losses,
+        "loss_scale": task.loss_scale,
+        "top_features": [
+            {"tag": tag, "norm": float(np.linalg.norm(emissions[:, c]))}
+            | both_sides(emissions[:, c], n_top, name)
+            for c, tag in enumerate(tags)
+        ],
+        "top_transitions": top_transitions(model, n_top),
+    }
+
+
+def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    rules = facts["allowed"]
+    found = [
+        ("tags", f"{len(facts['tags'])}: {listed(facts['tags'])}"),
+        ("features", f"{count(facts['n_features'])}, {facts['features']}"),
+        ("order", str(facts["order"])),
+        ("loss", times(facts["loss"], facts["loss_scale"])),
+    ]
+    if rules is not None:
+        shown = rules if isinstance(rules, str) else f"{len(rules)} forbidden pairs of tags"
+        found.append(("constraints", shown))
+    return found
+
+
+def lines(facts: dict[str, Any], output: Output) -> list[str]:
+    shown = ["", *side_lines(facts["top_transitions"], "transitions", "", output)]
+    for found in facts["top_features"]:
+        note = f"norm {small(found['norm'])}"
+        shown += ["", *side_lines(found, f"tag {found['tag']}", note, output)]
+    return shown
+
+
+def top_transitions(model: Model, n: int) -> dict[str, list[tuple[str, float]]]:
+    """The transitions that the model likes most, and those it likes least.
+
+    Of two tags, of the first and the last, and in second order of three tags.
+    """
+    task = model.task
+    assert isinstance(task, SequenceTask)
+    tags, parts = task.tags().tolist(), task.parts(model.w)
+    tables = {
+        "start": parts.start, "transitions": parts.transitions, "end": parts.end,
+        "pairs": parts.pairs, "triples": parts.triples,
+    }  # fmt: skip
+    before = {"start": [EDGE], "pairs": [EDGE]}
+    after = {"end": [EDGE]}
+    places = [(kind, index) for kind, table in tables.items() for index in np.ndindex(table.shape)]
+    weights = np.concatenate([table.ravel() for table in tables.values()])
+
+    def name(j: int) -> str:
+        kind, index = places[j]
+        return "→".join([*before.get(kind, []), *(tags[i] for i in index), *after.get(kind, [])])
+
+    return both_sides(weights, n, name)
+
+
+def _kind(task: SequenceTask) -> str:
+    if task.hash_bits is not None:
+        return f"hashed to {task.hash_bits} bits"
+    if task.dictionary is None:
+        return "by number"
+    return "by name" + (f", each seen {task.min_count} times" if task.min_count > 1 else "")

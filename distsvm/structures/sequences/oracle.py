@@ -1,0 +1,430 @@
+"""The oracle of sequence tagging: the best paths of many sequences, in compiled code."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from distsvm import checks
+from distsvm.data.features import SparseRows, frozen
+from distsvm.data.ragged import Ragged, RaggedSlots, offsets, spread
+from distsvm.data.shard import Names, Shard
+from distsvm.errors import DataError
+from distsvm.kernels import changed_rows
+from distsvm.kernels import rows as row_kernels
+from distsvm.kernels.changed_rows import ChangedRows
+from distsvm.kernels.climb import Held
+from distsvm.messages import Planes
+from distsvm.oracles.climber import room_for_changes
+from distsvm.oracles.oracle import MOST_SEQUENCES, Oracle, Separation, power_of_two
+from distsvm.structures.sequences.climber import SequenceClimber
+from distsvm.structures.sequences.kernels import (
+    climb_paths,
+    viterbi,
+    viterbi_counts,
+    viterbi_many,
+    viterbi_planes,
+    viterbi_tokens,
+)
+from distsvm.structures.sequences.kernels.climb_paths import Chain
+from distsvm.structures.sequences.packing import broken_rules, packed, tokens_of, truth_of
+from distsvm.structures.sequences.rows import TagRows
+from distsvm.structures.sequences.totals import SequenceTotal
+from distsvm.structures.sequences.view import View, chain_view
+from distsvm.vectors import add_into
+
+if TYPE_CHECKING:
+    from distsvm.structures.sequences.task import SequenceTask
+
+PIECE_BYTES = 4 << 20
+CALL_WORK = 0.3
+"""A product of the search, many side by side, in terms of one of a climber's, from all over w."""
+COMMON = 0.01
+"""Of the tokens: blocks pull a feature that so many have the same way, and one of few each its own
+(measured on English tags)."""
+COUNT_BYTES = 1 << 30
+"""What the search by the number of wrong tags may take for one sequence."""
+
+
+class SequenceOracle(Oracle):
+    """Searches the paths of many sequences in compiled code."""
+
+    def __init__(self, task: SequenceTask, shard: Shard, rescaling: str) -> None:
+        shard = packed(shard)
+        self.task, self.n = task, shard.n
+        self.names = shard.names
+        self.tokens, self.starts = tokens_of(shard.x, task, shard)  # type: ignore[arg-type]
+        self.truth: Ragged | None = None
+        self._others: list[str] = []  # true tags that are not the task's; see truth_of
+        if shard.y is not None:
+            self.truth, self._others = truth_of(shard.y, task, shard)  # type: ignore[arg-type]
+        self.weight = shard.weight
+        self.lengths = np.diff(self.starts)
+        self.slack, self.hamming = rescaling == "slack", task.losses == "hamming"
+        self.n_labels = n_labels = task.tags().size
+        self.no_bias = frozen(np.zeros(n_labels))
+        self.forbidden = task.forbidden()
+        self._measure()
+        self._changed: ChangedRows | None = None
+        self._times: tuple[np.ndarray, float] | None = None
+        self._by_count = self.hamming and self.slack and self.truth is not None
+        if self._by_count:
+            self._check_memory()
+
+    def _measure(self) -> None:
+        self.extent = int(self.starts[-1])
+        self.piece = self.piece_of(self.extent / max(1, self.n))
+
+    def piece_of(self, mean_extent: float) -> int:
+        # A piece's emission scores stay in the processor's cache.
+        fitting = PIECE_BYTES / (8 * self.n_labels * max(1.0, mean_extent))
+        return power_of_two(min(MOST_SEQUENCES, fitting))
+
+    def _check_memory(self) -> None:
+        n_states = self.n_labels**self.task.order
+        n_bytes = 8 * n_states * self.lengths * (self.lengths + 3) // 2
+        large = np.flatnonzero(n_bytes > COUNT_BYTES)
+        if large.size:
+            i = int(large[0])
+            raise DataError(
+                f"{self.names[i]}: {self.lengths[i]} tokens; slack rescaling of the "
+                f"Hamming loss would take {n_bytes[i] / 2**30:.1f} GB for it, the limit is "
+                f"{COUNT_BYTES / 2**30:.0f} GB; use margin rescaling or cut the sequence"
+            )
+
+    # --- scores ----------------------------------------------------------------------------
+
+    def view(self, w: np.ndarray) -> View:
+        emissions = frozen(self.task.parts(w).emissions)
+        return View(emissions, chain_view(self.chain_parts(w[emissions.size :]), self.forbidden))
+
+    def chain_parts(self, chain: np.ndarray) -> Chain:
+        """The parts of w behind the emissions, or of anything like it, as views."""
+        return Chain(*replace(self.task, n_features=0).parts(chain)[1:])
+
+    def emissions(self, view: View, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of all tags of these sequences' tokens, (n_tokens, L), and where each starts."""
+        lengths = self.lengths[rows]
+        which = frozen(spread(self.starts[rows], lengths))
+        out = np.empty((which.size, self.n_labels))
+        if view.change is None:
+            row_kernels.sparse_products(*self.sparse(), which, view.V, self.no_bias, out)
+        else:
+            changed_rows.changed_products(*self.sparse(), which, *view.change, out)
+        return frozen(out), frozen(offsets(lengths))
+
+    def separate(self, view: View, rows: np.ndarray) -> Separation:
+        emissions, starts = self.emissions(view, rows)
+        truth = frozen(self.all_truth()[rows].values)
+        output = np.empty(truth.size, np.int16)
+        if not self.hamming:
+            output = self._best_but_truth(view, emissions, starts, truth)
+        elif self.slack:
+            losses = self.task.loss_scale * np.arange(self.lengths[rows].max(initial=0) + 1)
+            viterbi_counts.most_violated_by_count(
+                emissions, starts, truth, frozen(losses), True, *view.chain, output
+            )
+        else:
+            viterbi.best_paths(
+                emissions, starts, truth, self.task.loss_scale, *view.chain, output,
+                np.empty(rows.size),
+            )  # fmt: skip
+        found = Ragged(output, starts)
+        loss, value = self.losses(rows, found), np.empty(rows.size)
+        viterbi_planes.path_values(
+            emissions, starts, truth, output, loss, self.slack, *view.chain, value
+        )
+        return Separation(Planes(rows, found, loss), value, value, exact=True)
+
+    def _best_but_truth(
+        self, view: View, emissions: np.ndarray, starts: np.ndarray, truth: np.ndarray
+    ) -> np.ndarray:
+        """The best path that is not the truth; the truth where there is no other."""
+        paths, scores = _many(view, emissions, starts, 2)
+        m = starts.size - 1
+        best = paths[np.arange(0, 2 * m, 2)].values
+        right = _wrong(best, truth, starts) == 0
+        chosen = paths[np.arange(0, 2 * m, 2) + right].values
+        alone = right & (scores[:, 1] == -np.inf)
+        return np.where(np.repeat(alone, np.diff(starts)), truth, chosen)
+
+    def values(self, view: View, planes: Planes) -> np.ndarray:
+        assert view.change is None, "a climber's view is for searches"
+        values, truth = np.empty(len(planes)), self.all_truth()
+        viterbi_planes.plane_values(
+            *self.sparse(), self.starts, truth.values, frozen(planes.row),
+            frozen(planes.output.starts), frozen(planes.output.values), frozen(planes.loss),
+            self.slack, view.V, *view.chain, values,
+        )  # fmt: skip
+        return values
+
+    def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
+        total = self.total(out.size)
+        total.add(planes, weights)
+        add_into(out, 1.0, total.vector())
+
+    def feature_shares(self) -> np.ndarray:
+        own = self.tokens.columns[slice(*self.tokens.starts[[0, -1]])]
+        return np.bincount(own, minlength=self.task.n_features) / max(1, self.extent)
+
+    def climb_beside(self, n_blocks: int, shares: np.ndarray | None = None) -> None:
+        share = self.feature_shares() if shares is None else shares
+        times = 1.0 + (n_blocks - 1) * share / (share + COMMON)
+        self._times, self._changed = (frozen(times), float(n_blocks)), None
+
+    def climber(self, w: np.ndarray, sigma: float) -> SequenceClimber:
+        return SequenceClimber(self, w, sigma)
+
+    def changed_rows(self, V: np.ndarray) -> ChangedRows:
+        """V with no row changed; whatever the last climber changed is forgotten."""
+        if self._changed is None:
+            own = slice(*self.tokens.starts[[0, -1]])
+            self._changed = room_for_changes(self.tokens.columns[own], V, self._weighed()[0])
+        else:
+            changed_rows.forget(self._changed)
+            self._changed = self._changed._replace(V=V)
+        return self._changed
+
+    def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
+        climb_paths.gram_of_paths(
+            frozen(rows), frozen(slots), self.sentences, held, frozen(outputs.first),
+            outputs.values, self.slack, self.n_labels, self.task.order == 2,
+        )  # fmt: skip
+
+    def call_work(self) -> float:
+        n_tokens, n_entries = float(self.starts[-1]), float(self.tokens.starts[-1])
+        steps = self.n_labels ** (self.task.order + 1)
+        return CALL_WORK * (n_entries * self.n_labels + n_tokens * steps) / max(1, self.n)
+
+    def _weighed(self) -> tuple[np.ndarray, float]:
+        if self._times is None:
+            self.climb_beside(1)
+        assert self._times is not None
+        return self._times
+
+    @property
+    def sentences(self) -> climb_paths.Sentences:
+        """The shard as the climbing kernels take it."""
+        return climb_paths.Sentences(
+            *self.sparse(), self.starts, self.all_truth().values, *self._weighed()
+        )
+
+    def total(self, dim: int) -> SequenceTotal:
+        return SequenceTotal(self)
+
+    # --- predictions -----------------------------------------------------------------------
+
+    def decode(self, view: View, rows: np.ndarray) -> Ragged:
+        output = np.empty(int(self.lengths[rows].sum()), np.int16)
+        done = 0
+        for piece in self.chunks(rows):
+            emissions, starts = self.emissions(view, piece)
+            found, score = output[done : done + starts[-1]], np.empty(piece.size)
+            no_truth = frozen(np.zeros(found.size, np.int16))
+            viterbi.best_paths(emissions, starts, no_truth, 0.0, *view.chain, found, score)
+            self._check_possible(piece, score)
+            done += found.size
+        return Ragged(output, offsets(self.lengths[rows]))
+
+    def n_best(self, view: View, rows: np.ndarray, k: int) -> tuple[Ragged, Ragged]:
+        """The k best distinct outputs of each of these sequences, best first, and their scores.
+
+        Row i of the scores holds those of example i, fewer than k where it has fewer outputs; the
+        outputs of all examples follow one another, each example's as many as its scores.
+        """
+        outputs, scores = [], []
+        for piece in self.chunks(rows):
+            emissions, starts = self.emissions(view, piece)
+            paths, score = _many(view, emissions, starts, k)
+            self._check_possible(piece, score[:, 0])
+            kept = score > -np.inf
+            outputs.append(paths[np.flatnonzero(kept)])
+            scores.append(Ragged(score[kept], offsets(kept.sum(axis=1))))
+        return _joined(outputs, np.int16), _joined(scores, np.float64)
+
+    def _check_possible(self, rows: np.ndarray, score: np.ndarray) -> None:
+        none = rows[score == -np.inf]
+        if none.size:
+            raise DataError(
+                f"{self.names[none[0]]}: the constraints allow no tag sequence of "
+                f"{self.lengths[none[0]]} tokens"
+            )
+
+    def losses(self, rows: np.ndarray, outputs: Ragged) -> np.ndarray:
+        wrong = _wrong(outputs.values, self.all_truth()[rows].values, outputs.starts)
+        return self.task.loss_scale * (wrong if self.hamming else np.minimum(wrong, 1)).astype(
+            np.float64
+        )
+
+    def public(self, outputs: Ragged) -> list[list[str]]:
+        tags = self.task.tags()[outputs.values].tolist()
+        return [tags[a:b] for a, b in pairwise(outputs.starts.tolist())]
+
+    # --- what cannot be trained on ---------------------------------------------------------
+
+    def unfit(self) -> dict[int, str]:
+        if self.truth is None:
+            return {}
+        found = broken_rules(self.truth, self.task)
+        tokens, tags = self._unseen_tokens()
+        rows = np.searchsorted(self.starts, tokens, side="right") - 1
+        for row, tag in reversed(list(zip(rows.tolist(), tags, strict=True))):
+            found[row] = f"tag {tag!r} is not among the tags {self.task.shown_labels()}"
+        return dict(sorted(found.items()))
+
+    def unseen(self) -> Counter[str]:
+        return Counter(self._unseen_tokens()[1])
+
+    def true_tags(self) -> TagRows:
+        """The true tags, those that the task does not know included."""
+        return TagRows(self.all_truth(), np.append(self.task.tags(), self._others))
+
+    def _unseen_tokens(self) -> tuple[np.ndarray, list[str]]:
+        """The tokens whose true tags the task does not know, and these tags."""
+        if self.truth is None:
+            return np.zeros(0, np.int64), []
+        tokens = np.flatnonzero(self.truth.values >= self.n_labels)
+        codes = self.truth.values[tokens] - self.n_labels
+        return tokens, [self._others[code] for code in codes.tolist()]
+
+    def take(self, rows: np.ndarray) -> SequenceOracle:
+        lengths = self.lengths[rows]
+        which = spread(self.starts[rows], lengths)
+        entries = np.diff(self.tokens.starts)[which]
+        place = spread(self.tokens.starts[which], entries)
+        new = copy.copy(self)
+        new.tokens = SparseRows(
+            frozen(self.tokens.values[place]), frozen(self.tokens.columns[place]),
+            frozen(offsets(entries)), self.tokens.n_columns,
+        )  # fmt: skip
+        new.starts, new.lengths, new.n = frozen(offsets(lengths)), lengths, rows.size
+        new.names = self.names.take(rows)
+        new.truth = None if self.truth is None else self.truth[rows].frozen()
+        new.weight = None if self.weight is None else self.weight[rows]
+        return new
+
+    # --- planes, for caches and files ------------------------------------------------------
+
+    def slots(self, size: int) -> RaggedSlots:
+        return RaggedSlots(self.lengths, size, np.int16)
+
+    def keys(self, outputs: Ragged) -> np.ndarray:
+        return outputs.keys()
+
+    def pack(self, planes: Planes) -> dict[str, np.ndarray]:
+        return {"row": planes.row, "output": planes.output.values, "loss": planes.loss}
+
+    def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
+        row, loss = checks.planes(arrays, self.n)
+        starts = offsets(self.lengths[row])
+        n_tags = self.task.tags().size
+        output = checks.within("output", arrays["output"], 0, n_tags, int(starts[-1]))
+        return Planes(row, Ragged(output, starts), loss)
+
+    def contents(self, start: int, stop: int) -> Iterable[np.ndarray | None]:
+        first, last = self.starts[start], self.starts[stop]
+        values, columns, entries = self.tokens.rows(first, last).arrays()
+        truth = None if self.truth is None else self.truth.values[first:last]
+        weight = None if self.weight is None else self.weight[start:stop]
+        # Values may be kept as small whole numbers where all of a shard's are.
+        return (
+            values.astype(np.float64), columns.astype(np.int64), entries.astype(np.int64),
+            self.starts[start : stop + 1] - first, truth, weight,
+        )  # fmt: skip
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        values, columns, entries = self.tokens.arrays()
+        known = {"truth": None if self.truth is None else self.truth.values, "weight": self.weight}
+        return {
+            "values": values, "columns": columns, "entries": entries, "starts": self.starts,
+            **{name: array for name, array in known.items() if array is not None},
+        }  # fmt: skip
+
+    def over(
+        self, arrays: dict[str, np.ndarray], names: Names, unfit: Sequence[int] = ()
+    ) -> SequenceOracle:
+        given = {name: frozen(array) for name, array in arrays.items()}
+        new = copy.copy(self)
+        entries = given["values"], given["columns"], given["entries"]
+        checks.within("columns", entries[1], 0, self.task.n_features, entries[0].size)
+        checks.starts("entries", entries[2], entries[1].size)
+        checks.starts("starts", given["starts"], entries[2].size - 1)
+        if "truth" in given:
+            fit = np.ones(given["starts"].size - 1, dtype=bool)
+            fit[list(unfit)] = False
+            truth = checks.vector("truth", given["truth"], "i", int(given["starts"][-1]))
+            known = truth[np.repeat(fit, np.diff(given["starts"]))]
+            checks.within("truth", known, -1, self.task.tags().size)
+        new.tokens, new.starts = SparseRows(*entries, self.task.n_features), given["starts"]
+        new.lengths, new.n, new.names = np.diff(new.starts), new.starts.size - 1, names
+        new.truth = Ragged(given["truth"], new.starts) if "truth" in given else None
+        new.weight = given.get("weight")
+        new._measure()
+        return new
+
+    def norms(self) -> tuple[np.ndarray, float | None]:
+        """The radius is not known: it would take a search of its own."""
+        norms, tags = np.empty(self.n), self.all_truth().values
+        viterbi_tokens.square_norms(*self.sparse(), self.starts, tags, self.n_labels, norms)
+        norms += 2.0 * (self.lengths > 0)  # the first tag and the last
+        norms += self._step_counts(1)
+        if self.task.order == 2:
+            norms += (self.lengths > 1) + self._step_counts(2)  # the first two, and three in a row
+        return norms, None
+
+    def _step_counts(self, order: int) -> np.ndarray:
+        """Σ (how often `order` + 1 tags follow one another)², for each sequence."""
+        tags = self.all_truth().values.astype(np.int64)
+        owner = np.repeat(np.arange(self.n), self.lengths)
+        inside = np.flatnonzero(owner[order:] == owner[:-order])
+        code = owner[inside]
+        for k in range(order + 1):
+            code = code * self.n_labels + tags[inside + k]
+        code, counts = np.unique(code, return_counts=True)
+        squares = counts.astype(np.float64) ** 2
+        return np.bincount(code // self.n_labels ** (order + 1), squares, self.n)
+
+    @property
+    def n_bytes(self) -> int:
+        truth = 0 if self.truth is None else self.truth.values.nbytes
+        return self.tokens.nbytes + self.starts.nbytes + truth
+
+    # --- what the methods above share ------------------------------------------------------
+
+    def all_truth(self) -> Ragged:
+        """The true tags, refused where there are none."""
+        if self.truth is None:
+            raise DataError("the examples have no tags")
+        return self.truth
+
+    def sparse(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values, columns and entries' starts of the tokens."""
+        return self.tokens.values, self.tokens.columns, self.tokens.starts
+
+
+def _many(
+    view: View, emissions: np.ndarray, starts: np.ndarray, k: int
+) -> tuple[Ragged, np.ndarray]:
+    """The k best paths of each sequence, k rows each, and scores (m, k), −inf where none is."""
+    output = np.empty(k * emissions.shape[0], np.int16)
+    score = np.empty((starts.size - 1, k))
+    viterbi_many.many_best_paths(emissions, starts, *view.chain, k, output, score)
+    return Ragged(output, offsets(np.repeat(np.diff(starts), k))), score
+
+
+def _wrong(paths: np.ndarray, truth: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """How many labels of each sequence differ."""
+    total = offsets(paths != truth)
+    return total[starts[1:]] - total[starts[:-1]]
+
+
+def _joined(parts: list[Ragged], dtype: type) -> Ragged:
+    values = np.concatenate([np.zeros(0, dtype), *(part.values for part in parts)])
+    lengths = np.concatenate([np.zeros(0, np.int64), *(part.lengths for part in parts)])
+    return Ragged(values, offsets(lengths))

@@ -1,0 +1,75 @@
+"""Predicted tags: a sentence a line, a token a line, or the best few of each sentence."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from functools import partial
+
+from distsvm.cli.output import Output
+from distsvm.cli.readers import whole
+from distsvm.cli.signs import field
+from distsvm.cli.writer import Writer
+from distsvm.data.shard import ShardSpec
+from distsvm.errors import ConfigError
+from distsvm.model import Model
+from distsvm.workers.answers import best_tags
+
+TITLE = "sequences"
+FLAGS = {"columns": "--columns", "n_best": "--n-best"}
+
+
+def add(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--columns", action="store_true", default=argparse.SUPPRESS,
+        help="sequences in CoNLL, CoNLL-U or plain text: write one token a line, word, tab and "
+        "tag, with a blank line after each sentence",
+    )  # fmt: skip
+    group.add_argument(
+        "--n-best", type=whole, metavar="K", default=argparse.SUPPRESS,
+        help="sequences: write the K best taggings of each sentence, best first, one a line: the "
+        "score ⟨w, Ψ(x, ŷ)⟩, tab, the tags; with a blank line after each sentence",
+    )  # fmt: skip
+
+
+def writer(args: argparse.Namespace, model: Model, output: Output) -> Writer:
+    if hasattr(args, "n_best"):
+        if hasattr(args, "columns"):
+            raise ConfigError("--columns and --n-best are both given; give one of them")
+        return Best(args.n_best)
+    return Columns() if hasattr(args, "columns") else Lines()
+
+
+class Lines(Writer):
+    """One sentence a line, its tags with blanks between them."""
+
+    def texts(self, piece: ShardSpec, found: list[list[str]]) -> Iterator[str]:
+        return (f"{_line(tags)}\n" for tags in found)
+
+
+class Columns(Writer):
+    """One token a line, as CoNLL files have them."""
+
+    def texts(self, piece: ShardSpec, found: list[list[str]]) -> Iterator[str]:
+        if not hasattr(piece, "words"):
+            raise ConfigError("--columns needs CoNLL, CoNLL-U or plain text: others hold no words")
+        for words, tags in zip(piece.words(), found, strict=True):
+            rows = zip(map(field, words), map(field, tags), strict=True)
+            yield "".join(f"{w}\t{t}\n" for w, t in rows) + "\n"
+
+
+class Best(Writer):
+    """The k best taggings of each sentence with their scores."""
+
+    def __init__(self, k: int) -> None:
+        if k < 1:
+            raise ConfigError(f"--n-best {k}: expected at least 1")
+        self.function = partial(best_tags, k=k)
+
+    def texts(self, piece: ShardSpec, found: list[list[tuple[list[str], float]]]) -> Iterator[str]:
+        for ranked in found:
+            yield "".join(f"{score!r}\t{_line(tags)}\n" for tags, score in ranked) + "\n"
+
+
+def _line(tags: list[str]) -> str:
+    return field(" ".join(tags))

@@ -1,0 +1,184 @@
+"""Lines of columns, one token each, as codes of their distinct texts."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NoReturn
+
+import numpy as np
+
+from distsvm.data.files import line_number, opened
+from distsvm.data.readers.lines import Part
+from distsvm.data.readers.sentences import BYTE_ORDER_MARK, texts
+from distsvm.errors import DataError
+from distsvm.structures.sequences.readers.token_rows import FIRST_CODE, Field
+
+NEW_DOCUMENT = b"-DOCSTART-"
+NO_WORD = re.compile(rb"[0-9]+(-|\.)[0-9]+")  # the numbers of ranges and of empty nodes
+CONLLU_COLUMNS = 10
+LONGEST = 1 << 20  # of a line whose columns are counted
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of a line mean.
+
+    Parameters
+    ----------
+    word, tag : int
+        Numbers of columns from 0, or from the end if they are negative; no tag is read if None.
+    separator : bytes, or None for any run of blanks and tabs
+    comment : bytes, or None
+        Lines that begin with it are no tokens.
+    numbered : bool
+        As in CoNLL-U, the first of ten columns is a number that tells words from other lines.
+    n_columns : int, optional
+        How many columns every line must have: those of training, or of the first line.
+    """
+
+    word: int = 0
+    tag: int | None = -1
+    separator: bytes | None = None
+    comment: bytes | None = None
+    numbered: bool = False
+    n_columns: int | None = None
+
+    def beginnings(self, at_start: bool) -> Callable[[bytes], bool]:
+        """Whether a line begins a sentence; see distsvm.data.readers.sentences."""
+        between = at_start
+
+        def begins(line: bytes) -> bool:
+            nonlocal between
+            if not line.strip() or line.startswith(NEW_DOCUMENT):
+                between = True
+            elif between and not (self.comment is not None and line.startswith(self.comment)):
+                between = False
+                return True
+            return False
+
+        return begins
+
+    def refusal(self, n_columns: int, others: Sequence[int]) -> str | None:
+        """Why a line of so many columns cannot be used, None if it can."""
+        found = f"found {n_columns} column{'s' * (n_columns != 1)}, expected "
+        if self.numbered:
+            return None if n_columns == CONLLU_COLUMNS else f"{found}10 between tabs"
+        roles = {f"column {k} of the templates": k for k in others}
+        roles |= {"the word": self.word} | ({} if self.tag is None else {"the tag": self.tag})
+        for role, k in roles.items():
+            if not -n_columns <= k < n_columns:
+                return f"{found}at least {max(k + 1, -k)}, as {role} is in column {k}"
+        places = {k % n_columns for k in (self.word, *others)}
+        if self.tag is not None and self.tag % n_columns in places:
+            return f"{found}more, as the tag in column {self.tag} would be a feature of itself"
+        if self.n_columns not in (None, n_columns):
+            return (
+                f"{found}{self.n_columns} as in training and in the lines before; plain sentences "
+                "are read from .txt files"
+            )
+        return None
+
+    def fields(self, line: bytes) -> list[bytes]:
+        """The columns of a line."""
+        if self.separator is None:
+            return line.split()
+        return line.rstrip(b"\r\n").split(self.separator)
+
+    def is_token(self, line: bytes) -> bool:
+        """Whether a line is neither blank nor a comment nor the beginning of a document."""
+        comment = self.comment is not None and line.startswith(self.comment)
+        return not (comment or line.isspace() or not line or line.startswith(NEW_DOCUMENT))
+
+    def count(self, path: str) -> int | None:
+        """The number of columns in the first token of a file; None where it has none."""
+        with opened(path) as file:
+            for line in iter(partial(file.readline, LONGEST), b""):
+                line = line.removeprefix(BYTE_ORDER_MARK)
+                if self.is_token(line):
+                    return len(self.fields(line))
+        return None
+
+
+class ColumnReading:
+    """The columns in use of all tokens so far; `lengths` has those of the sentences.
+
+    Parameters
+    ----------
+    columns : Columns
+    others : ints
+        Columns to read beside word and tag.
+    """
+
+    def __init__(self, columns: Columns, others: Sequence[int]) -> None:
+        self.lengths: list[int] = []
+        self._columns, self._others = columns, others
+        tag = () if columns.tag is None else (columns.tag,)
+        self._known: dict[int, dict[bytes, int]] = {}
+        self._codes: dict[int, array[int]] = {}
+        for column in {columns.word, *tag, *others}:
+            self._known[column] = _codes_in_order()
+            self._codes[column] = array("i")
+
+    def field(self, column: int) -> Field:
+        distinct = [text.decode("utf-8") for text in self._known[column]]
+        return Field(distinct, np.array(self._codes[column], dtype=np.int32))
+
+    def read(self, part: Part) -> None:
+        """Add the part's sentences."""
+        columns, comment = self._columns, self._columns.comment
+        used = [(k, self._known[k], self._codes[k].append) for k in self._known]
+        words = self._codes[columns.word]
+        first, usable, wordless = len(words), -1, False
+        for offset, text in texts(part):
+            lines = text.split(b"\n")
+            lines.pop()  # after the last newline
+            for number, line in enumerate(lines):
+                if not line or line.isspace() or line.startswith(NEW_DOCUMENT):
+                    self._end(first, wordless, part.path, offset, number)
+                    first, wordless = len(words), False
+                    continue
+                if comment is not None and line.startswith(comment):
+                    continue
+                fields = columns.fields(line)
+                if len(fields) != usable:
+                    reason = columns.refusal(len(fields), self._others)
+                    if reason:
+                        _refuse(part.path, offset, number, reason)
+                    usable = len(fields)
+                if columns.numbered and not fields[0].isdigit():
+                    if not NO_WORD.fullmatch(fields[0]):
+                        found = fields[0].decode("utf-8")
+                        expected = "the number of a word (3), a range (3-4) or an empty node (3.1)"
+                        _refuse(part.path, offset, number, f"found {found!r}, expected {expected}")
+                    wordless = True
+                    continue
+                for k, known, append in used:
+                    if not fields[k]:
+                        _refuse(part.path, offset, number, f"column {k} is empty")
+                    append(known[fields[k]])
+        self._end(first, wordless, part.path, offset, len(lines) - 1)
+
+    def _end(self, first: int, wordless: bool, path: str, offset: int, number: int) -> None:
+        n_tokens = len(self._codes[self._columns.word]) - first
+        if n_tokens:
+            self.lengths.append(n_tokens)
+        elif wordless:
+            reason = "the sentence that ends here has no words, only ranges or empty nodes"
+            _refuse(path, offset, number, reason)
+
+
+def _codes_in_order() -> defaultdict[bytes, int]:
+    """A dictionary that gives the next code to a text that is looked up for the first time."""
+    known: defaultdict[bytes, int] = defaultdict()
+    known.default_factory = lambda: len(known) + FIRST_CODE
+    return known
+
+
+def _refuse(path: str, offset: int, number: int, reason: str) -> NoReturn:
+    """`number` counts lines, from 0, after the one at this offset."""
+    raise DataError(f"{path}, line {line_number(path, offset) + number}: {reason}")

@@ -1,0 +1,373 @@
+"""Sequence tagging: emissions of sparse token features, and transitions of first or second order.
+
+Ψ(x, y) counts: for every token its features in the place of its tag, one for every pair of
+neighbouring tags, one for the first tag and one for the last; in second order also one for the
+first two tags, and one for every three tags in a row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from distsvm import checks
+from distsvm.data.shard import Shard
+from distsvm.data.templates import hashed_columns
+from distsvm.errors import ConfigError, DataError
+from distsvm.messages import Summary
+from distsvm.oracles.task import Task, check_unfit
+from distsvm.structures.sequences.names import Names
+from distsvm.structures.sequences.oracle import SequenceOracle
+from distsvm.structures.sequences.packing import packed
+from distsvm.structures.sequences.rows import SequenceRows, pack_sequences, pack_tags
+from distsvm.structures.sequences.rules import forbidden_pairs
+from distsvm.structures.sequences.summary import SequenceSummary, summarise_sequences
+from distsvm.vectors import SparseVector
+
+MAX_LABELS = int(np.iinfo(np.int16).max)
+MAX_BITS = 30
+
+
+class Parts(NamedTuple):
+    """The parts of w (or of a sum like it), each a view of it.
+
+    `pairs` (the first two tags) and `triples` are empty in first order.
+    """
+
+    emissions: np.ndarray  # (n_features, L): a feature's weights are one run of memory
+    transitions: np.ndarray  # (L, L): [before, after]
+    start: np.ndarray  # (L,)
+    end: np.ndarray  # (L,)
+    pairs: np.ndarray  # (L, L) or (0, L)
+    triples: np.ndarray  # (L, L, L): [before that, before, after]; or (0, L, L)
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceTask(Task):
+    """Give every token of a sequence a tag.
+
+    w is emissions (n_features, L), transitions (L, L), start (L), end (L) and, in second order,
+    pairs (L, L) and triples (L, L, L), flattened one after another: its length is
+    n_features·L + L² + 2L, in second order + L² + L³.
+
+    Parameters
+    ----------
+    losses : "hamming" or "zero-one"
+        Δ = the number of wrong tags (not divided by the length), or 1 if any is wrong.
+    loss_scale : float, default 1
+        Multiplies every loss.
+    order : 1 or 2
+        How many tags before it a tag's transition weight looks at.
+    allowed : None, "bio", or a list of forbidden pairs (tag, tag)
+        Hard constraints, see forbidden_pairs; None in a pair is the start or the end.
+    min_count : int, default 1
+        Named features that occur less often in the training data are left out.
+    hash_bits : int or None
+        Hash named features to 2^hash_bits columns instead of making a dictionary of them.
+    labels : array of str, or None
+        None takes the tags that the data has, in increasing order.
+    unfit : "error" or "drop"
+        What to do with training examples whose tags `allowed` forbids: refuse the first by name,
+        or leave all of them out and count them.
+    """
+
+    losses: str = "hamming"
+    loss_scale: float = 1.0
+    order: int = 1
+    allowed: Any = None
+    min_count: int = 1
+    hash_bits: int | None = None
+    labels: np.ndarray | None = None
+    unfit: str = "error"
+    # Known after prepare(); the names of the features only where there is a dictionary:
+    n_features: int = 0
+    name_bytes: np.ndarray | None = None
+    name_starts: np.ndarray | None = None
+    longest: int = 1
+    mean_length: float = 0.0
+
+    rescalings: ClassVar[frozenset[str]] = frozenset({"margin", "slack"})
+    compiled: ClassVar[bool] = True
+    string_inputs: ClassVar[bool] = False
+    suited_solver: ClassVar[str] = "multi-plane"
+    weighs_features: ClassVar[bool] = True
+    needs_templates: ClassVar[bool] = True
+
+    # --- what prepare() learns -------------------------------------------------------------
+
+    def scan(self, shard: Shard) -> SequenceSummary:
+        return summarise_sequences(packed(shard))
+
+    def prepare(self, summary: Summary) -> SequenceTask:
+        assert isinstance(summary, SequenceSummary)
+        self.check_settings()
+        found = summary.labels
+        if found is None or not found.size:
+            raise DataError("the data has no tags")
+        labels = found if self.labels is None else np.unique(np.asarray(self.labels, dtype=str))
+        if labels.size > MAX_LABELS:
+            raise DataError(f"the data has {labels.size} tags, at most {MAX_LABELS} are possible")
+        assert summary.counts is not None
+        mean = float(summary.counts.sum()) / summary.weight if summary.weight > 0 else 0.0
+        task = replace(self, labels=labels, longest=max(1, summary.longest), mean_length=mean)
+        unknown = found[~np.isin(found, labels)]
+        if unknown.size:
+            raise DataError(f"tag {str(unknown[0])!r} is not among the tags {task.shown_labels()}")
+        task.forbidden()  # refuses rules that are none
+        return task._with_features(summary)
+
+    def _with_features(self, summary: SequenceSummary) -> SequenceTask:
+        """With the columns that features get: by dictionary, by hash, or as they are numbered."""
+        named = [part for part in summary.named if len(part)]
+        if named and summary.n_numbered:
+            raise DataError("some of the data has names for features, some has only numbers")
+        if self.hash_bits is not None:
+            n_features = 1 << self.hash_bits
+            if summary.n_columns > n_features:
+                raise DataError(
+                    f"the data has feature numbers up to {summary.n_columns - 1}, "
+                    f"hash_bits={self.hash_bits} has room for {n_features}"
+                )
+            return replace(self, n_features=n_features)
+        if summary.n_numbered:
+            if self.min_count > 1:
+                raise ConfigError("min_count needs features with names; these have only numbers")
+            return replace(self, n_features=summary.n_columns, name_bytes=None, name_starts=None)
+        features = summary.features()
+        kept = np.flatnonzero(features.counts >= self.min_count)
+        if not kept.size:
+            raise DataError(f"the data has no features that occur min_count={self.min_count} times")
+        names = features.names[kept].in_order()
+        return replace(self, n_features=kept.size, name_bytes=names.data, name_starts=names.starts)
+
+    def check_settings(self) -> None:
+        """Refuse what is wrong whatever the data is."""
+        if self.losses not in ("hamming", "zero-one"):
+            raise ConfigError(f"loss={self.losses!r}: expected 'hamming' or 'zero-one'")
+        if not (np.isfinite(self.loss_scale) and self.loss_scale > 0):
+            raise ConfigError(f"loss_scale={self.loss_scale}: expected a number > 0")
+        if self.order not in (1, 2):
+            raise ConfigError(f"order={self.order}: expected 1 or 2")
+        check_unfit(self.unfit)
+        if self.min_count < 1:
+            raise ConfigError(f"min_count={self.min_count}: expected at least 1")
+        if self.hash_bits is not None and not 1 <= self.hash_bits <= MAX_BITS:
+            raise ConfigError(f"hash_bits={self.hash_bits}: expected 1 to {MAX_BITS}")
+
+    def check_loaded(self) -> None:
+        for name in ("order", "min_count", "n_features", "longest"):
+            checks.whole(name, getattr(self, name))
+        for name in ("loss_scale", "mean_length"):
+            checks.number(name, getattr(self, name))
+        if self.hash_bits is not None:
+            checks.whole("hash_bits", self.hash_bits)
+        self.check_settings()
+        labels = checks.vector("labels", self.labels, "U")
+        if not 0 < labels.size <= MAX_LABELS:
+            raise ValueError(f"{labels.size} tags, expected 1 to {MAX_LABELS}")
+        checks.increasing("labels", labels)
+        self.forbidden()
+        if self.hash_bits is not None and self.n_features != 1 << self.hash_bits:
+            raise ValueError(f"{self.n_features} features with hash_bits={self.hash_bits}")
+        if self.name_bytes is None and self.name_starts is None:
+            return
+        data = checks.vector("name_bytes", self.name_bytes, "u1")
+        starts = checks.vector("name_starts", self.name_starts, "i8", self.n_features + 1)
+        if starts[0] != 0 or starts[-1] != data.size or (np.diff(starts) < 0).any():
+            raise ValueError("name_starts does not cut name_bytes into names")
+
+    # --- tags and features as numbers ------------------------------------------------------
+
+    def tags(self) -> np.ndarray:
+        """The tags, in the order of their numbers."""
+        if self.labels is None:
+            raise ConfigError("the task is not prepared: its tags are not known yet")
+        return self.labels
+
+    @cached_property
+    def dictionary(self) -> Names | None:
+        """The names of the features in the order of their columns; None where it has none."""
+        if self.name_bytes is None or self.name_starts is None:
+            return None
+        return Names(self.name_bytes, self.name_starts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def places(self, x: SequenceRows) -> np.ndarray:
+        """The own column of each column of these rows, −1 where it has none."""
+        if x.names is None:
+            if self.dictionary is not None:
+                raise DataError("the features have only numbers, the model knows them by name")
+            own = np.arange(x.tokens.n_columns)
+            return np.where(own < self.n_features, own, -1)
+        if self.hash_bits is not None:
+            return hashed_columns(x.names.tolist(), self.hash_bits)
+        if self.dictionary is None:
+            raise DataError("the features have names, the model knows them only by number")
+        return self.dictionary.find(Names.of(x.names.tolist()))
+
+    def tag_places(self, names: Any) -> np.ndarray:
+        """The number of each of these tags, −1 where it is none of ours."""
+        labels, names = self.tags(), np.asarray(names).astype(str)
+        place = np.minimum(np.searchsorted(labels, names), labels.size - 1)
+        return np.where(labels[place] == names, place, -1)
+
+    def forbidden(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Forbidden pairs (L, L), first tags (L,) and last tags (L,)."""
+        return forbidden_pairs(self.allowed, self.tags().tolist())
+
+    def shown_labels(self) -> str:
+        labels = self.tags().tolist()
+        shown = ", ".join(map(repr, labels[:8]))
+        return f"[{shown}, … ({len(labels)} in all)]" if len(labels) > 8 else f"[{shown}]"
+
+    # --- the task --------------------------------------------------------------------------
+
+    @property
+    def _shapes(self) -> list[tuple[int, ...]]:
+        n = self.tags().size
+        more = n if self.order == 2 else 0
+        return [(self.n_features, n), (n, n), (n,), (n,), (more, n), (more, n, n)]
+
+    @property
+    def dim(self) -> int:  # type: ignore[override]
+        return sum(math.prod(shape) for shape in self._shapes)
+
+    @property
+    def largest_loss(self) -> float:  # type: ignore[override]
+        """Of the training data: its longest sequence with every tag wrong."""
+        return self.loss_scale * (self.longest if self.losses == "hamming" else 1)
+
+    @property
+    def loss_unit(self) -> float:
+        """Of the training data: the mean sequence with every tag wrong."""
+        if self.losses == "hamming" and self.mean_length > 0:
+            return self.loss_scale * self.mean_length
+        return self.largest_loss
+
+    def parts(self, w: np.ndarray) -> Parts:
+        """The parts of w, without copying it."""
+        views, start = [], 0
+        for shape in self._shapes:
+            size = math.prod(shape)
+            views.append(w[start : start + size].reshape(shape))
+            start += size
+        return Parts(*views)
+
+    def joint_features(self, x: Any, y: Any) -> SparseVector:
+        codes = self._codes(y)
+        rows = pack_sequences([x])
+        if len(codes) != rows.tokens.n_rows:
+            raise DataError(f"{len(codes)} tags for {rows.tokens.n_rows} tokens")
+        values, columns, entries = rows.tokens.arrays()
+        own = self.places(rows)[columns]
+        counts: dict[int, float] = {}
+        firsts = np.cumsum([0, *(math.prod(shape) for shape in self._shapes)]).tolist()
+
+        def count(part: str, *index: int, value: float = 1.0) -> None:
+            number = Parts._fields.index(part)
+            place = firsts[number] + int(np.ravel_multi_index(index, self._shapes[number]))
+            counts[place] = counts.get(place, 0.0) + value
+
+        for t, code in enumerate(codes):
+            for e in range(entries[t], entries[t + 1]):
+                if own[e] >= 0:
+                    count("emissions", own[e], code, value=float(values[e]))
+        for before, after in pairwise(codes):
+            count("transitions", before, after)
+        if codes:
+            count("start", codes[0])
+            count("end", codes[-1])
+        if self.order == 2:
+            if len(codes) > 1:
+                count("pairs", codes[0], codes[1])
+            for i in range(2, len(codes)):
+                count("triples", codes[i - 2], codes[i - 1], codes[i])
+        return SparseVector.of(counts, self.dim)
+
+    def loss(self, y: Any, y_hat: Any) -> float:
+        a, b = self._codes(y), self._codes(y_hat)
+        if len(a) != len(b):
+            raise DataError(f"{len(b)} tags for {len(a)} tokens")
+        wrong = sum(i != j for i, j in zip(a, b, strict=True))
+        return self.loss_scale * (wrong if self.losses == "hamming" else min(wrong, 1))
+
+    def _codes(self, y: Any) -> list[int]:
+        codes = self.tag_places(list(y)).tolist() if len(y) else []
+        if -1 in codes:
+            tag = list(y)[codes.index(-1)]
+            raise DataError(f"tag {tag!r} is not among the tags {self.shown_labels()}")
+        return codes
+
+    def decode(self, w: np.ndarray, x: Any) -> list[str]:
+        oracle = self.oracle(self.shard([x]), "margin")
+        return oracle.public(oracle.decode(oracle.view(w), np.zeros(1, np.int64)))[0]
+
+    def separate(self, w: np.ndarray, x: Any, y: Any, rescaling: str) -> list[str]:
+        oracle = self.oracle(self.shard([x], [y]), rescaling)
+        oracle.check_fit()
+        found = oracle.separate(oracle.view(w), np.zeros(1, np.int64))
+        return oracle.public(found.planes.output)[0]
+
+    def shard(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None) -> Shard:
+        x = pack_sequences(inputs)
+        return Shard(x, None if outputs is None else pack_tags(outputs), None)  # type: ignore[arg-type]
+
+    def of_words(self, words: Sequence[str]) -> Sequence[str]:
+        return words
+
+    def oracle(self, shard: Shard, rescaling: str) -> SequenceOracle:
+        return SequenceOracle(self, shard, rescaling)
+
+    def cost(self, x: Any) -> float:
+        """T·L², or T·L³ in second order; T alone before the tags are known."""
+        n = 1 if self.labels is None else self.labels.size
+        return float(max(1, len(x)) * n ** (self.order + 1))
+
+    def carry(self, w: np.ndarray, earlier: Task) -> np.ndarray:
+        """w of an earlier task of this kind, with zeros for features and tags it had not.
+
+        Features that it had and the new data has not are left out.
+        """
+        if not isinstance(earlier, SequenceTask):
+            raise ConfigError(
+                f"start: the earlier model is for {type(earlier).__name__}, "
+                f"this task is {type(self).__name__}"
+            )
+        if earlier.order > self.order:
+            raise ConfigError(
+                f"start: the earlier model has order {earlier.order}, this {self.order}"
+            )
+        places = self.tag_places(earlier.tags())
+        if (places < 0).any():
+            lost = str(earlier.tags()[places < 0][0])
+            raise ConfigError(f"start: tag {lost!r} of the earlier model is not in this data")
+        new = np.zeros(self.dim)
+        old_parts, new_parts = earlier.parts(w), self.parts(new)
+        columns = self._columns_of(earlier)
+        kept = np.flatnonzero(columns >= 0)
+        new_parts.emissions[np.ix_(columns[kept], places)] = old_parts.emissions[kept]
+        for old, part in zip(old_parts[1:], new_parts[1:], strict=True):
+            if old.size:
+                part[np.ix_(*[places] * part.ndim)] = old
+        return new
+
+    def _columns_of(self, earlier: SequenceTask) -> np.ndarray:
+        """The own column of each of the earlier task's features, −1 where it has none."""
+        if self.hash_bits != earlier.hash_bits:
+            raise ConfigError(
+                f"start: the earlier model has hash_bits={earlier.hash_bits}, this {self.hash_bits}"
+            )
+        if (self.dictionary is None) != (earlier.dictionary is None):
+            raise ConfigError("start: one model knows features by name, the other by number")
+        if self.dictionary is not None and earlier.dictionary is not None:
+            return self.dictionary.find(earlier.dictionary)
+        own = np.arange(earlier.n_features)
+        return np.where(own < self.n_features, own, -1)

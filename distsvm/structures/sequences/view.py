@@ -1,0 +1,41 @@
+"""w as the Viterbi kernels take it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from distsvm.data.features import frozen
+from distsvm.kernels.changed_rows import ChangedRows
+from distsvm.structures.sequences.kernels.climb_paths import Chain
+
+Tables = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""table, opening, start and end of kernels/viterbi.py."""
+
+
+class View(NamedTuple):
+    """The emissions' weights V, which are not copied, and the chain's tables, which are small.
+
+    `change` is None, or (changed, share): some features' weights are changed, by this share of what
+    `changed` has.
+    """
+
+    V: np.ndarray
+    chain: Tables
+    change: tuple[ChangedRows, float] | None = None
+
+
+def chain_view(parts: Chain, forbidden: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Tables:
+    """The chain's weights as tables, −inf where the constraints forbid."""
+    n = parts.start.size
+    pairs, first, last = forbidden
+    start = np.where(first, -np.inf, parts.start)
+    end = np.where(last, -np.inf, parts.end)
+    steps = np.where(pairs, -np.inf, parts.transitions)
+    if parts.pairs.size == 0:
+        table = opening = frozen(steps[None])
+    else:
+        table = frozen(steps[:, None, :] + parts.triples.transpose(1, 0, 2))
+        opening = frozen(np.broadcast_to((steps + parts.pairs)[:, None, :], (n, n, n)))
+    return table, opening, frozen(start), frozen(end)

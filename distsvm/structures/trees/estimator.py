@@ -1,0 +1,116 @@
+"""TreeParser: the constituent tree of a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
+
+from distsvm.estimators.compiled import REQUIRED, CompiledEstimator, weighted_share
+from distsvm.estimators.validation import one_by_one
+from distsvm.model import Model
+from distsvm.structures.trees.task import ParseTask
+from distsvm.structures.trees.tree import Tree
+from distsvm.structures.trees.tree_scores import TreeScore
+from distsvm.workers.answers import tree_scores
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TreeParser(CompiledEstimator):
+    """A parser with a weighted context-free grammar (CKY search), trained to a certified gap.
+
+    X is a list of sentences [(word, tag), …] (or of words, with words=True) and y a list of Tree; X
+    may be a list of Tree alone (also for prediction, which looks only at their words and tags), or
+    name bracketed treebank files.
+
+    Parameters
+    ----------
+    loss : "f1", "brackets", "zero-one" or "f1-brackets"
+        Δ(y, ŷ): 1 − F1 over spans of the binary form, the number of labelled brackets that are in
+        one of the trees only, [y ≠ ŷ], or 1 − F1 over the original brackets, which sentences of at
+        most 10 words can be trained on; see distsvm.structures.trees.task.ParseTask.
+    loss_scale : float > 0, default 1
+        Multiplies every loss.
+    max_chain : int ≥ 1, default 4
+        Longest unary chain, in rules, that is possible without having been seen.
+    memory_mb : float > 0, default 1024
+        Limit of the memory that the search takes for one sentence.
+    words : bool, default False
+        Whether the grammar is over words, and predicts tags too, rather than over given tags.
+    min_word_count : int ≥ 1, default 2
+        With words=True: words that come less often in training are known by their class (shape
+        and suffix) alone, as new words are.
+    unfit : "error" or "drop"
+        What to do with training trees that are outside the grammar: refuse the first by name, or
+        leave all of them out and count them (result_.n_dropped).
+    data_options : dict, optional
+        For files, what their reader takes: format="treebank", strip_empty, strip_functions,
+        max_length. Files for prediction are read alike, but for max_length: every sentence gets a
+        tree.
+    C, C_per_example, eps, rel_gap, max_rounds, max_seconds, rescaling, solver, solver_options,
+    cache_size, executor, n_workers, n_shards, n_blocks, random_state, verbose, run_dir :
+        As in MulticlassSVC. In the defaults of C and eps, Δ̄ is the mean number of brackets in a
+        tree for loss="brackets". Brackets have margin rescaling only.
+
+    Attributes
+    ----------
+    task_ : ParseTask
+        With its grammar.
+    baseline_ : Model
+        The same grammar with the weights of the maximum-likelihood PCFG, to compare with.
+    w_, n_iter_, result_, model_ :
+        As in StructuralSVM.
+    """
+
+    loss: str = "f1"
+    loss_scale: float = 1.0
+    max_chain: int = 4
+    memory_mb: float = 1024.0
+    words: bool = False
+    min_word_count: int = 2
+    unfit: str = "error"
+
+    def _task(self) -> ParseTask:
+        return ParseTask(
+            losses=self.loss,
+            loss_scale=self.loss_scale,
+            max_chain=self.max_chain,
+            memory_mb=self.memory_mb,
+            words=bool(self.words),
+            min_word_count=self.min_word_count,
+            unfit=self.unfit,
+        )
+
+    @property
+    def baseline_(self) -> Model:
+        assert isinstance(self.task_, ParseTask)
+        notes = {"data": self.model_.facts["data"]} if "data" in self.model_.facts else {}
+        return Model(self.task_, self.task_.likelihood_weights(), notes)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """evalb's labelled F1 over all sentences, whose brackets have the sentences' weights."""
+        scores = self._scores(X, y)
+        found = [2 * score.n_matched for score in scores]
+        brackets = [score.n_true + score.n_predicted for score in scores]
+        return weighted_share(found, brackets, sample_weight)
+
+    def evaluate(self, X: Any, y: Any = None) -> TreeScore:
+        """Labelled precision, recall, f1 and exact_match as evalb has them, and n_outside.
+
+        n_outside counts the sentences outside the grammar, or too long for memory_mb, whose trees
+        are flat.
+        """
+        return reduce(add, self._scores(X, y))
+
+    def _scores(self, X: Any, y: Any) -> list[TreeScore]:
+        parts = self._over(X, REQUIRED if y is None else y, tree_scores)
+        return [score for part in parts for score in part]
+
+    def _pair(self, X: Any, y: Any) -> tuple[Sequence[Any], Sequence[Any] | None]:
+        examples = one_by_one(X)
+        if all(isinstance(x, Tree) for x in examples):
+            trees = examples if y is None else one_by_one(y)
+            return [tree.sentence() for tree in examples], trees
+        return super()._pair(X, y)

@@ -1,0 +1,51 @@
+"""A model of trees: the size of its grammar, and the rules with the largest weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from distsvm.cli.formatting import count
+from distsvm.cli.output import Output
+from distsvm.cli.strongest import both_sides, side_lines, times
+from distsvm.errors import ConfigError
+from distsvm.model import Model
+from distsvm.structures.trees.task import ParseTask
+
+
+def facts(model: Model, n_top: int, names: str | None) -> dict[str, Any]:
+    task = model.task
+    assert isinstance(task, ParseTask)
+    if names is not None:
+        raise ConfigError("--names is only for models of classes: rules name themselves")
+    grammar, rules = task.grammar, task.features
+    return {
+        "n_rules": len(grammar.rules),
+        "n_tag_rules": len(rules) - len(grammar.rules),
+        "words": task.words,
+        "n_tags": len(grammar.tags),
+        "n_phrases": len(grammar.phrases),
+        "n_steps": int(grammar.step_rule.size),
+        "n_chains": len(grammar.chains),
+        "longest": task.longest,
+        "loss": task.losses,
+        "loss_scale": task.loss_scale,
+        "top_rules": both_sides(model.w, n_top, lambda j: rules[j]),
+    }
+
+
+def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    binary = f"{count(facts['n_steps'])} binary steps, {count(facts['n_chains'])} unary chains"
+    found = [
+        ("grammar", f"{count(facts['n_rules'])} rules over {count(facts['n_tags'])} tags and "
+                    f"{count(facts['n_phrases'])} phrases"),
+        ("search", binary),
+        ("longest", f"sentence in training: {count(facts['longest'])} words"),
+        ("loss", times(facts["loss"], facts["loss_scale"])),
+    ]  # fmt: skip
+    if facts["words"]:
+        found.insert(1, ("words", f"{count(facts['n_tag_rules'])} tag rules"))
+    return found
+
+
+def lines(facts: dict[str, Any], output: Output) -> list[str]:
+    return ["", *side_lines(facts["top_rules"], "rules", "", output)]

@@ -1,0 +1,309 @@
+"""Parsing with a weighted context-free grammar: Ψ(x, y) counts the rules of the tree y."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from distsvm import checks
+from distsvm.data.shard import Shard
+from distsvm.errors import ConfigError, DataError
+from distsvm.messages import Summary
+from distsvm.oracles.task import Task, check_unfit
+from distsvm.structures.trees.grammar import Grammar, chains_of, n_brackets, rules_of
+from distsvm.structures.trees.lexicon import (
+    Lexicon,
+    is_tag_rule,
+    learn_tag_rules,
+    tag_of,
+    uses_of_words,
+)
+from distsvm.structures.trees.oracle import KINDS, ParseOracle
+from distsvm.structures.trees.rows import as_sentence, as_tree, check_leaves, row_length
+from distsvm.structures.trees.tree import Tree
+from distsvm.vectors import SparseVector
+
+BRACKETS = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
+
+
+@dataclass(frozen=True, eq=False)
+class ParseTask(Task):
+    """Predict the tree of a sentence.
+
+    x is ((word, tag), …), or tags alone; the grammar is over tags, and words are kept for the
+    trees. With words=True it is over words: x is a list of them (given tags are not looked at), and
+    tags are predicted too. y is a Tree, or its text. w has one weight a rule seen, tag rules last;
+    see grammar.py for the grammar's language and lexicon.py for words. A sentence outside of it
+    gets a flat tree under TOP, with a warning, and so does one that is too long for memory_mb.
+
+    Parameters
+    ----------
+    losses : "f1", "brackets", "zero-one" or "f1-brackets"
+        f1: 1 − matched/(n − 1) over the n − 1 spans of two words or more of the tree's binary form
+        (see grammar.py), labelled by their whole unary chain, or by the prefix of a rule.
+        Both trees have n − 1 of them, so this is 1 − F1. brackets: how many constituents are in
+        one of the trees only, a unary chain being one, labelled as a whole; tags are no part of
+        it. zero-one: [y ≠ ŷ], tags included. f1-brackets: 1 − 2·matched/(true + predicted) over
+        the brackets of the trees as they are (all phrases but TOP, equal ones as often as both
+        trees have them; 0 where neither has one): a reference, trained on sentences of at most 10
+        words.
+    loss_scale : float, default 1
+        Multiplies every loss. The objective at (C, s) is s² times that at (C/s, 1).
+    max_chain : int, default 4
+        Longest unary chain, in rules, that is possible without having been seen.
+    memory_mb : float, default 1024
+        Limit of the memory that the search takes for one sentence; it grows as n² (n³ for f1 with
+        slack rescaling).
+    rules, chains : tuples of str, or None
+        None takes those that the data has; given rules hold the tag rules too.
+    words : bool, default False
+        Whether the grammar is over words.
+    min_word_count : int, default 2
+        Words that come less often in training are known by their class alone; example weights
+        count, divided by their mean.
+    unfit : "error" or "drop"
+        What to do with training examples whose trees are outside the grammar, as they may be where
+        rules are given: refuse the first by name, or leave all of them out and count them.
+    """
+
+    losses: str = "f1"
+    loss_scale: float = 1.0
+    max_chain: int = 4
+    memory_mb: float = 1024.0
+    rules: tuple[str, ...] | None = None
+    chains: tuple[str, ...] = ()
+    unfit: str = "error"
+    words: bool = False
+    min_word_count: int = 2
+    # Known after prepare():
+    counts: np.ndarray | None = None
+    longest: int = 0
+    mean_spans: float = 0.0
+
+    compiled: ClassVar[bool] = True
+    string_inputs: ClassVar[bool] = False
+    suited_solver: ClassVar[str] = "multi-plane"
+
+    def __post_init__(self) -> None:
+        if self.losses not in KINDS:
+            raise ConfigError(f"loss={self.losses!r}: expected one of {', '.join(KINDS)}")
+        if not (np.isfinite(self.loss_scale) and self.loss_scale > 0):
+            raise ConfigError(f"loss_scale={self.loss_scale}: expected a number > 0")
+        if self.max_chain < 1:
+            raise ConfigError(f"max_chain={self.max_chain}: expected at least 1")
+        check_unfit(self.unfit)
+        if self.min_word_count < 1:
+            raise ConfigError(f"min_word_count={self.min_word_count}: expected at least 1")
+        if not self.memory_mb > 0:
+            raise ConfigError(f"memory_mb={self.memory_mb}: expected a number > 0")
+
+    # --- what prepare() learns -------------------------------------------------------------
+
+    def scan(self, shard: Shard) -> Summary:
+        """The weight of each rule, chain and tagged word as labels; n_columns: most words."""
+        if hasattr(shard.x, "n_rows"):
+            raise DataError(f"{shard.source}: the examples are rows of features, expected trees")
+        weight = np.ones(shard.n) if shard.weight is None else shard.weight
+        longest, names = 0, shard.names
+        uses: defaultdict[str, float] = defaultdict(float)
+        for i in range(shard.n):
+            sentence = names.call(i, as_sentence, shard.x[i], self.words)
+            longest = max(longest, len(sentence))
+            if shard.y is not None and self.rules is None:
+                names.call(i, self._count, uses, sentence, shard.y[i], float(weight[i]))
+        labels, counts = None, None
+        if shard.y is not None:
+            # As objects: one long rule or word would make all the others as long.
+            labels = np.array(sorted(uses), dtype=object)
+            counts = np.array([uses[label] for label in labels.tolist()], dtype=np.float64)
+        return Summary(
+            n_examples=shard.n, weight=float(weight.sum()), labels=labels, counts=counts,
+            n_columns=longest, n_weighted=int(np.count_nonzero(weight)),
+        )  # fmt: skip
+
+    def prepare(self, summary: Summary) -> ParseTask:
+        if self.rules is not None:
+            return replace(self, longest=max(self.longest, summary.n_columns))
+        if summary.labels is None or summary.counts is None:
+            raise DataError("the data has no trees")
+        uses = dict(zip(summary.labels.tolist(), summary.counts.tolist(), strict=True))
+        words = {text: uses.pop(text) for text in list(uses) if is_tag_rule(text)}
+        # Counts are sums of weights, and the threshold is one of examples of mean weight. Rounding
+        # of a sum must not make a word rare.
+        mean_weight = summary.weight / max(1, summary.n_weighted)
+        uses |= learn_tag_rules(words, self.min_word_count * mean_weight * (1 - 1e-9))
+        rules = [text for text in uses if is_tag_rule(text) or " -> " in text]
+        rules.sort(key=lambda text: (is_tag_rule(text), text))
+        spans = n_brackets({rule: uses[rule] for rule in rules if not is_tag_rule(rule)})
+        return replace(
+            self,
+            rules=tuple(rules),
+            chains=tuple(sorted(uses.keys() - set(rules))),
+            counts=np.array([uses[rule] for rule in rules]),
+            longest=summary.n_columns,
+            mean_spans=spans / summary.weight if summary.weight > 0 else 0.0,
+        )
+
+    def _count(self, uses: defaultdict[str, float], sentence: Any, tree: Any, c: float) -> None:
+        tree = as_tree(tree)
+        check_leaves(sentence, tree, self.words)
+        for rule, n in rules_of(tree).items():
+            uses[rule] += c * n
+        for chain in chains_of(tree):
+            uses[chain] += c
+        for use in uses_of_words(tree) if self.words else ():
+            uses[use] += c
+
+    def check_loaded(self) -> None:
+        for name in ("rules", "chains"):
+            texts = getattr(self, name)
+            if not (isinstance(texts, tuple) and all(isinstance(text, str) for text in texts)):
+                raise ValueError(f"{name} are no tuple of texts")
+        for name in ("longest", "max_chain", "min_word_count"):
+            checks.whole(name, getattr(self, name))
+        for name in ("loss_scale", "memory_mb", "mean_spans"):
+            checks.number(name, getattr(self, name))
+        if self.counts is not None:
+            checks.finite("counts", self.counts, self.dim)
+
+    # --- the structure ---------------------------------------------------------------------
+
+    @cached_property
+    def grammar(self) -> Grammar:
+        """The grammar, once its rules are known."""
+        if self.rules is None:
+            raise ConfigError("the task is not prepared: its grammar is not known yet")
+        phrase_rules = [rule for rule in self.rules if not is_tag_rule(rule)]
+        return Grammar.of(phrase_rules, self.chains, self.max_chain)
+
+    @cached_property
+    def lexicon(self) -> Lexicon | None:
+        """The words' tags, once the rules are known; None where tags are given."""
+        tag_number = self.grammar.tag_number
+        rules = [rule for rule in self.rules or () if is_tag_rule(rule)]
+        if rules and not self.words:
+            raise ConfigError(f"rules: {rules[0]} is a tag rule, which only words=True has")
+        return Lexicon.of(rules, tag_number) if self.words else None
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The rule of each weight: those of phrases, then those of tags."""
+        return self.grammar.rules + (() if self.lexicon is None else self.lexicon.rules)
+
+    @cached_property
+    def _rule_number(self) -> dict[str, int]:
+        return {rule: number for number, rule in enumerate(self.features)}
+
+    def __getstate__(self) -> dict[str, Any]:
+        cached = ("grammar", "lexicon", "_rule_number")  # made again where it is needed
+        return {name: value for name, value in vars(self).items() if name not in cached}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
+    @property
+    def dim(self) -> int:  # type: ignore[override]
+        return len(self.features)
+
+    @property
+    def rescalings(self) -> frozenset[str]:  # type: ignore[override]
+        return frozenset({"margin"} if self.losses == "brackets" else {"margin", "slack"})
+
+    @property
+    def largest_loss(self) -> float:  # type: ignore[override]
+        # Every span of both trees could be a constituent.
+        n_most = row_length(max(1, self.longest)) if self.losses == "brackets" else 1
+        return self.loss_scale * n_most
+
+    @property
+    def loss_unit(self) -> float:
+        """For brackets their mean number in the training data's trees; else the largest loss."""
+        if self.losses == "brackets" and self.mean_spans > 0:
+            return self.loss_scale * self.mean_spans
+        return self.largest_loss
+
+    def likelihood_weights(self) -> np.ndarray:
+        """The w of the maximum-likelihood PCFG of the same grammar: log relative frequencies.
+
+        A tag rule has the share of the tag's uses with that word, or with a rare word of that
+        class.
+        """
+        if self.counts is None:
+            raise ConfigError("the task has no counts of rules: it was not prepared on trees")
+        n = len(self.grammar.rules)
+        weights = self.grammar.likelihood_weights(self.counts[:n])
+        if self.lexicon is None:
+            return weights
+        totals = self.grammar.tag_counts(self.counts[:n])
+        tags = [self.grammar.tag_number[tag_of(rule)] for rule in self.lexicon.rules]
+        return np.concatenate([weights, np.log(self.counts[n:]) - np.log(totals[tags])])
+
+    def joint_features(self, x: Any, y: Tree) -> SparseVector:
+        numbers = self._rule_number
+        uses = rules_of(y)
+        known = {numbers[rule]: float(n) for rule, n in uses.items() if rule in numbers}
+        if self.lexicon is not None:
+            leaves = y.leaves()
+            entries = self.lexicon.entries([leaf.word or "" for leaf in leaves])
+            for entry, leaf in zip(entries, leaves, strict=True):
+                place = self.lexicon.place(entry, self.grammar.tag_number.get(leaf.label))
+                if place is not None:
+                    number = len(self.grammar.rules) + place
+                    known[number] = known.get(number, 0.0) + 1.0
+        return SparseVector.of(known, self.dim)
+
+    def loss(self, y: Tree, y_hat: Tree) -> float:
+        oracle = self.oracle(self.shard([y.sentence()] * 2, [y, y_hat]), "margin")
+        first, second = np.zeros(1, np.int64), np.ones(1, np.int64)
+        return float(oracle.losses(first, oracle._truth(second))[0])
+
+    def decode(self, w: np.ndarray, x: Any) -> Tree:
+        oracle = self.oracle(self.shard([x]), "margin")
+        return oracle.public(oracle.decode(oracle.view(w), np.zeros(1, np.int64)))[0]
+
+    def separate(self, w: np.ndarray, x: Any, y: Tree, rescaling: str) -> Tree:
+        oracle = self.oracle(self.shard([x], [y]), rescaling)
+        oracle.check_fit()
+        found = oracle.separate(oracle.view(w), np.zeros(1, np.int64))
+        return oracle.public(found.planes.output)[0]
+
+    def oracle(self, shard: Shard, rescaling: str) -> ParseOracle:
+        if rescaling not in self.rescalings:
+            raise ConfigError(f"rescaling={rescaling!r}: {self.losses} loss has margin only")
+        return ParseOracle(self, shard, rescaling)
+
+    def of_words(self, words: Sequence[str]) -> Sequence[str]:
+        """The words, with brackets as treebanks write them."""
+        if not self.words:
+            raise ConfigError(
+                "the grammar is over tags, which plain sentences do not have; train "
+                "one over words, or give sentences with tags"
+            )
+        if not words:
+            raise DataError("a sentence has no words, so that it has no tree")
+        return [BRACKETS.get(word, word) for word in words]
+
+    def encode_output(self, y: Tree) -> str:
+        return str(y)
+
+    def decode_output(self, data: str) -> Tree:
+        return Tree.parse(data)
+
+    def cost(self, x: Any) -> float:
+        return float(len(x)) ** 3
+
+    def carry(self, w: np.ndarray, earlier: Task) -> np.ndarray:
+        """The earlier weights of rules that this grammar has too, zeros for the others."""
+        if not isinstance(earlier, ParseTask):
+            raise ConfigError(f"start: the earlier model is for {type(earlier).__name__}")
+        new = np.zeros(self.dim)
+        for rule, number in self._rule_number.items():
+            old = earlier._rule_number.get(rule)
+            if old is not None:
+                new[number] = w[old]
+        return new

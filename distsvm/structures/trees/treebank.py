@@ -1,0 +1,216 @@
+"""Bracketed treebanks, cut into shards by bytes at tree boundaries, parsed by the workers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice, pairwise
+from typing import Any, BinaryIO, ClassVar
+
+import numpy as np
+
+from distsvm.data.files import (
+    TREE_ENDINGS,
+    Paths,
+    file_bytes,
+    find_files,
+    line_number,
+    opened,
+    packing,
+)
+from distsvm.data.partition import MAX_SHARDS, partition
+from distsvm.data.readers.lines import UNITS_PER_SHARD, Part, Starts, text_bytes
+from distsvm.data.readers.pieces import TextSpec
+from distsvm.data.readers.sentences import texts
+from distsvm.data.shard import Shard
+from distsvm.errors import ConfigError, DataError
+from distsvm.structures.trees.tree import Tree, placed_trees, strip
+
+logger = logging.getLogger(__name__)
+
+MIN_BYTES = 1 << 15  # of a shard, unless the number of shards is given
+
+
+class TreebankData:
+    """Trees in bracketed text, such as the Penn Treebank's .mrg files.
+
+    An example is x = ((word, tag), …) and y = Tree.
+
+    Parameters
+    ----------
+    paths : path, glob pattern, folder, or a list of them
+        Of folders the files .mrg, .tree, .trees, .brackets, .ptb, also packed; packed files
+        are never cut.
+    strip_empty : bool, default True
+        Take out empty elements (leaves with the tag -NONE-), and phrases that have nothing else.
+    strip_functions : bool, default True
+        Take function tags and indices off labels: NP-SBJ-1 → NP.
+    max_length : int, optional
+        Longer sentences are left out and counted (Shard.n_left_out).
+    labelled : bool
+        False gives sentences alone, for prediction, and all of them: max_length is then refused.
+    """
+
+    def __init__(
+        self,
+        paths: Paths,
+        *,
+        strip_empty: bool = True,
+        strip_functions: bool = True,
+        max_length: int | None = None,
+        labelled: bool = True,
+    ) -> None:
+        if max_length is not None and max_length < 1:
+            raise ConfigError(f"max_length={max_length}: expected at least 1")
+        if max_length is not None and not labelled:
+            raise ConfigError(
+                f"max_length={max_length}: every sentence gets a prediction, none can be left out"
+            )
+        self.paths = find_files(paths, TREE_ENDINGS)
+        self.strip_empty, self.strip_functions = strip_empty, strip_functions
+        self.max_length, self.labelled = max_length, labelled
+
+    @property
+    def n_bytes(self) -> int:
+        return text_bytes(self.paths)
+
+    def unlabelled(self) -> TreebankData:
+        """The same sentences without their trees."""
+        return TreebankData(
+            self.paths, strip_empty=self.strip_empty, strip_functions=self.strip_functions,
+            max_length=self.max_length, labelled=False,
+        )  # fmt: skip
+
+    def specs(
+        self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
+    ) -> list[TreebankSpec]:
+        """How to load each of n_shards shards of about equal bytes.
+
+        By default 16, or as many as have 32 KiB of text each; fewer where there are too few trees.
+        A cut falls only where a line begins with a bracket after a complete tree.
+        """
+        if n_shards is not None and n_shards < 1:
+            raise ConfigError(f"n_shards={n_shards}: expected at least 1")
+        n_parts = n_shards or max(1, min(MAX_SHARDS, self.n_bytes // MIN_BYTES))
+        units = _units(self.paths, max(1, self.n_bytes // (n_parts * UNITS_PER_SHARD)))
+        if len(units) < n_parts:
+            units = _units(self.paths, 1)
+        if n_shards is not None and len(units) < n_shards:
+            logger.warning("n_shards=%d: the data gives no more than %d", n_shards, len(units))
+        costs = np.maximum(1.0, [unit.n_bytes for unit in units])
+        options = (self.strip_empty, self.strip_functions, self.max_length, self.labelled)
+        return [
+            TreebankSpec(tuple(units[run.start : run.stop]), *options)
+            for run in partition(costs, min(n_parts, len(units)))
+        ]
+
+
+@dataclass(frozen=True)
+class TreebankSpec(TextSpec):
+    """The parts of files that make up one shard."""
+
+    parts: tuple[Part, ...]
+    strip_empty: bool = True
+    strip_functions: bool = True
+    max_length: int | None = None
+    labelled: bool = True
+
+    in_arrays: ClassVar[bool] = False
+
+    @property
+    def growth(self) -> float:
+        return 20.0  # a tree is many Python objects
+
+    def starts(self) -> Starts:
+        return _tree_starts
+
+    def locate(self, row: int) -> str | None:
+        kept = (where for where, sentence, _ in self._trees() if self._is_kept(sentence))
+        where = next(islice(kept, row, None), None)
+        return None if where is None else where()
+
+    def load(self) -> Shard:
+        inputs: list[Any] = []
+        outputs: list[Any] = []
+        n_left_out = 0
+        for _, sentence, tree in self._trees():
+            if self._is_kept(sentence):
+                inputs.append(sentence)
+                outputs.append(tree)
+            else:
+                n_left_out += 1
+        if not inputs and self.max_length is not None:
+            raise DataError(
+                f"{self.source}: no sentence of at most {self.max_length} words (max_length); take "
+                "fewer shards (n_shards), or longer sentences"
+            )
+        return Shard(
+            inputs, outputs if self.labelled else None, None, source=self.source,
+            n_left_out=n_left_out,
+        )  # fmt: skip
+
+    def _is_kept(self, sentence: Any) -> bool:
+        return self.max_length is None or len(sentence) <= self.max_length
+
+    def _trees(self) -> Iterator[tuple[Callable[[], str], Any, Tree]]:
+        """What tells file and line of each tree, its sentence, and the tree, stripped."""
+        for part in self.parts:
+            # One part at a time, as text; trees are much larger than their text anyway.
+            first_line = partial(line_number, part.path, part.start)
+            text = "".join(text.decode() for _, text in texts(part))
+            for place, parsed in placed_trees(text, part.path, first_line):
+                where = partial(_where, part, text, place)
+                tree = strip(parsed, self.strip_empty, self.strip_functions)
+                if tree is None:
+                    raise DataError(f"{where()}: the tree has only empty elements: {parsed}")
+                yield where, tree.sentence(), tree
+
+    @property
+    def source(self) -> str:
+        if len(self.parts) < 3:
+            return "; ".join(map(str, self.parts))
+        return f"{self.parts[0]}; … ; {self.parts[-1]} ({len(self.parts)} parts)"
+
+
+def _where(part: Part, text: str, place: int) -> str:
+    """File and line of a place in the text of a part."""
+    line = line_number(part.path, part.start) + text.count("\n", 0, place)
+    return f"{part.path}, line {line}"
+
+
+def _units(paths: Sequence[str], spacing: int) -> list[Part]:
+    """Parts of at least `spacing` bytes, where they are not the last of a file."""
+    units: list[Part] = []
+    for path in paths:
+        if packing(path):
+            units.append(Part(path, 0, None))
+            continue
+        size = file_bytes(path)
+        starts = [0]
+        if size > spacing:
+            with opened(path) as file:
+                starts = list(_tree_starts(file, spacing, 0))
+        units += [Part(path, start, stop) for start, stop in pairwise([*starts, size])]
+    return units
+
+
+def _tree_starts(file: BinaryIO, spacing: int, place: int) -> Iterator[int]:
+    """`place`, and brackets at a line's beginning outside of all trees; see Starts."""
+    yield place
+    last = place
+    first: int | None = None  # bracket of the file; a part before it would have no trees
+    offset, depth, before = place, 0, ord("\n")
+    while block := file.read(1 << 20):
+        text = np.frombuffer(block, dtype=np.uint8)
+        opening = text == ord("(")
+        if first is None and opening.any():
+            first = offset + int(opening.argmax())
+        depths = depth + np.cumsum(opening.astype(np.int64) - (text == ord(")")))
+        line_begins = np.append(before, text[:-1]) == ord("\n")
+        for found in (offset + np.flatnonzero(opening & line_begins & (depths == 1))).tolist():
+            if found - last >= spacing and found != first:
+                last = found
+                yield found
+        offset, depth, before = offset + text.size, int(depths[-1]), int(text[-1])
