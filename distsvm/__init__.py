@@ -10,17 +10,14 @@ from distsvm.version import __version__
 if TYPE_CHECKING:
     from distsvm.data import open_data
     from distsvm.errors import DistSVMError
-    from distsvm.estimators import (
-        BinarySVC,
-        MulticlassSVC,
-        SequenceTagger,
-        StructuralSVM,
-        TreeParser,
-    )
+    from distsvm.estimators.structural import StructuralSVM
     from distsvm.model import Model, load_model
     from distsvm.oracles.task import Bounded, Task
+    from distsvm.structures.classes.estimator import BinarySVC, MulticlassSVC
     from distsvm.structures.classes.task import BinaryTask, MulticlassTask
+    from distsvm.structures.sequences.estimator import SequenceTagger
     from distsvm.structures.sequences.task import SequenceTask
+    from distsvm.structures.trees.estimator import TreeParser
     from distsvm.structures.trees.task import ParseTask
     from distsvm.training.callbacks import Callback
     from distsvm.training.path import path
