@@ -11,8 +11,8 @@ from distsvm.training.checkpoint import checkpoint_folders, latest_checkpoint
 from distsvm.workers import chain
 from distsvm.workers.shard_worker import ShardWorker
 
-ROADS = [{"solver": "one-slack"}, {"solver": "multi-plane", "n_blocks": 2}]
-OFTEN = {"checkpoint_rounds": 1, "checkpoint_share": 1, "executor": "serial"}
+ROADS = [{"solver": "one-slack"}, {"solver": "multi-plane"}]
+OFTEN = {"checkpoint_rounds": 1, "checkpoint_share": 1, "n_shards": 1}
 SHARD = "planes-00000.npz"
 
 
@@ -43,10 +43,10 @@ def test_planes_that_did_not_change_are_not_written_again(tmp_path, road):
         assert part.stat().st_nlink > 1
 
 
-@pytest.mark.parametrize("cut", [3, 8, 14, 21])
+@pytest.mark.parametrize("cut", [3, 8, 14])
 @pytest.mark.parametrize("road", ROADS, ids=str)
 def test_a_run_resumed_from_a_chain_of_files_has_the_same_bits(tmp_path, road, cut):
-    whole = go(tmp_path / "whole", **road)
+    whole = go(tmp_path / "whole", n_shards=1, **road)
     go(tmp_path / "part", callbacks=[StopAfter(cut)], **OFTEN, **road)
     result = go(tmp_path / "part", resume=True, **OFTEN, **road)
     assert np.array_equal(result.model.w, whole.model.w)
@@ -99,7 +99,7 @@ def test_after_a_checkpoint_that_failed_the_next_one_is_whole(tmp_path, monkeypa
         return whole(self, path, lost if len(written) % 2 else earlier, keeper, first)
 
     monkeypatch.setattr(chain.Chain, "write", write)
-    go(tmp_path / "run", keep_checkpoints=100, n_shards=1, callbacks=[StopAfter(12)], **OFTEN)
+    go(tmp_path / "run", keep_checkpoints=100, callbacks=[StopAfter(12)], **OFTEN)
     for number, checkpoint in enumerate(checkpoint_folders(tmp_path / "run"), 1):
         assert not (number % 2 and (checkpoint / f"before-0-{SHARD}").exists())
 
