@@ -11,7 +11,8 @@ serial = functools.cache(functools.partial(run, executor="serial"))
 
 
 def is_short(case):
-    return case.rescaling == "margin" and "blocks" in case.setting
+    one_a_structure = case.problem in ("multiclass", "sequence", "parse", "python")
+    return one_a_structure and case.rescaling == "margin" and "blocks" in case.setting
 
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
