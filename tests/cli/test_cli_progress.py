@@ -12,7 +12,7 @@ from distsvm.cli.formatting import Style, visible
 from distsvm.cli.output import Screen
 from distsvm.cli.progress import COMPILING, Progress, bar, plain_line, render
 from distsvm.kernels.compiling import on_first_compile
-from distsvm.solvers.base import Round
+from distsvm.solvers.round import Round
 from distsvm.training.callbacks import RunStart
 
 START = RunStart(

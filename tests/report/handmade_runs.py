@@ -3,7 +3,7 @@
 import json
 import math
 
-from distsvm.solvers.base import Round
+from distsvm.solvers.round import Round
 from distsvm.training.config import TrainConfig
 
 

@@ -7,7 +7,7 @@ import pytest
 from run_examples import go
 
 from distsvm.report import write_report
-from distsvm.solvers.base import Round
+from distsvm.solvers.round import Round
 from distsvm.training.history import NAME, read_history, written_history
 
 UNKNOWN = {"best_primal": math.inf, "gap": math.inf, "dual": -math.inf, "violation": math.inf}
