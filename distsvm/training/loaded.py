@@ -163,7 +163,6 @@ def load(
     data_notes = None if given.outputs is not None else remembered(given.data, given.options)
     examples = open_data(given.data, given.outputs, **own)
     choice = choice or Choice.of(config, task, executor, examples)
-    solver = choice.make(config, task, executor)
     cut = cut_data(examples, config, task, choice)
     specs: list[ShardSpec] = list(cut.specs)
     if given.validation is not None:
@@ -172,7 +171,7 @@ def load(
     manifest = DataManifest.of(specs)
     if folder is not None:
         manifest.check_files(folder.path)
-    keeping = _keeping(config, solver, specs)
+    keeping = _keeping(config, choice, specs)
     executor.start(
         [partial(ShardWorker, spec, keeping) for spec in specs],
         groups=[group for group in (shards, checks) if group],
@@ -180,6 +179,7 @@ def load(
     summaries = executor.run("scan", task)
     counts = [summary.n_examples for summary in summaries]
     prepared = task.prepare(reduce(add, summaries[: len(shards)]))
+    solver = choice.make(config, prepared, executor)
     firsts = np.concatenate([[0], np.cumsum(counts)[:-1]]).tolist()
     pinned = read_again(executor, specs)
     digested = folder is not None or bool(pinned)
@@ -209,9 +209,10 @@ def load(
     )  # fmt: skip
 
 
-def _keeping(config: TrainConfig, solver: Solver, specs: Sequence[ShardSpec]) -> Keeping:
+def _keeping(config: TrainConfig, choice: Choice, specs: Sequence[ShardSpec]) -> Keeping:
     """Where workers keep their examples."""
     cache_dir = None if config.cache_dir is None else whole_path(config.cache_dir)
-    keeping = Keeping(cache_dir, config.worker_memory_mb, solver.worker_vectors).checked(specs)
+    keeping = Keeping(cache_dir, config.worker_memory_mb, choice.solver.worker_vectors)
+    keeping = keeping.checked(specs)
     tell_uncached(keeping, specs)
     return keeping
