@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TypeVar, cast
 
 from distsvm.risks.base import CutRisk, Risk, Workers
-from distsvm.risks.blocks import BlockRisk
 from distsvm.risks.example import ExampleRisk
 
 R = TypeVar("R", bound=Risk)
 
 LINEAR: dict[type, type[Risk]] = {CutRisk: ExampleRisk}
-"""The risk of linear models for each kind that a solver may ask for."""
+"""The risk of linear models for each kind that is a contract; other kinds are their own."""
 
 
 def make_risk(kind: type[R], workers: Workers) -> R:

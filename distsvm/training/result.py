@@ -137,8 +137,8 @@ class TrainResult:
         """Everything but model and history, in JSON's terms."""
         left_out = ("model", "history", "activity")
         data = {k: v for k, v in self.__dict__.items() if k not in left_out}
-        return data | {
-            "solver": self.solver, self.solver: self.own,
+        return data | self.own | {
+            "solver": self.solver,
             "activity": [
                 {"worker": a.worker, "shards": list(a.shards), "busy_s": a.busy_s,
                  "n_restarts": a.n_restarts}
