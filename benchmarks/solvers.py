@@ -28,7 +28,7 @@ from support import limited, machine, penn, table, ud_ewt, verdict
 from tagging import TEMPLATES
 
 from distsvm import Callback, Task, train
-from distsvm.solvers.base import Round
+from distsvm.solvers.round import Round
 from distsvm.structures.sequences.readers.conllu import ConlluData
 from distsvm.structures.sequences.task import SequenceTask
 from distsvm.structures.trees.task import ParseTask

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from distsvm.vectors import Vector, add, compact
+from distsvm.vectors import Vector, add, compact, scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,6 +282,10 @@ class Ascended:
     work: float
     lost: bool
     late: bool = False
+
+    def without_change(self) -> Ascended:
+        """The same answer where the changes are lost."""
+        return replace(self, u=scale(self.u, 0.0), linear=0.0)
 
     def __add__(self, other: Ascended) -> Ascended:
         both = self.holding is not None and other.holding is not None

@@ -14,6 +14,7 @@ from distsvm.structures.classes.task import MulticlassTask
 from distsvm.structures.sequences.task import SequenceTask
 from distsvm.structures.trees.synthetic import make_treebank
 from distsvm.structures.trees.task import ParseTask
+from distsvm.workers.ascent_part import AscentPartMaker
 from distsvm.workers.shard_worker import ShardWorker
 
 MEMORY_MB = 200.0
@@ -86,6 +87,6 @@ def bound(folder, case, *, pieces, C_share=0.4, memory_mb=10.0, n_apart=1):
     task, home = write(folder, case)
     keeping = Keeping(str(folder / "packed"), MEMORY_MB if pieces else None)
     made = ShardWorker(open_data(home, tables=task.tables).specs(1)[0], keeping)
-    made.bind(task.prepare(made.scan(task)), "margin", 0, False, 0)
-    made.hold(C_share, memory_mb, 0, n_apart)
+    made.bind(task.prepare(made.scan(task)), "margin", AscentPartMaker(), False, 0)
+    made.part.hold(C_share, memory_mb, 0, n_apart)
     return made

@@ -15,11 +15,11 @@ from distsvm.cli.models import add_model_task, read_model
 from distsvm.cli.output import Output
 from distsvm.cli.readers import whole
 from distsvm.cli.strongest import listed
-from distsvm.cli.summary import CERTIFICATES, REASONS, in_words, working_set
+from distsvm.cli.summary import CERTIFICATES, REASONS, in_words, own_rows
 from distsvm.errors import DAMAGE, DistSVMError, ModelError
 from distsvm.model import Model
 from distsvm.oracles.description import describe
-from distsvm.solvers.base import Round
+from distsvm.solvers.round import Round
 from distsvm.storage import Place, place, read_json
 from distsvm.training.checkpoint import checkpoint_folders, read_checkpoint
 from distsvm.training.config import TrainConfig
@@ -205,7 +205,7 @@ def _round_rows(record: Round | None) -> list[tuple[str, str]]:
         ("dual", value(record.dual)),
         ("gap", small(record.gap)),
         ("oracle", counted(record.n_oracle_calls, "call")),
-        working_set(record),
+        *own_rows(record),
     ]
 
 

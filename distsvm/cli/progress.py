@@ -21,7 +21,8 @@ from distsvm.cli.formatting import (
     value,
     visible,
 )
-from distsvm.solvers.base import Round
+from distsvm.solvers import shown_columns
+from distsvm.solvers.round import Round
 from distsvm.training.callbacks import PathStep, RunStart
 
 COMPILING = "compiling kernels for this machine (once; kept on disk)"
@@ -134,7 +135,7 @@ def plain_line(progress: Progress, session_s: float) -> str:
         f"primal {value(record.best_primal)}",
         f"dual {value(record.dual)}",
         f"gap {small(record.gap)} of {small(progress.target)}",
-        f"cuts {count(record.n_cuts)}" if record.has_cuts else f"planes {count(record.n_planes)}",
+        *(f"{label} {text}" for label, text in own_cells(record)),
         f"calls {count(record.n_oracle_calls)}",
     ]
     if record.n_cache_hits:
@@ -143,6 +144,18 @@ def plain_line(progress: Progress, session_s: float) -> str:
         parts.append(f"validation loss {small(record.validation_loss)}")
     parts += [seconds(record.elapsed_s), f"left {'?' if left is None else '~' + clock(left)}"]
     return "  ".join(parts)
+
+
+def own_cells(record: Round) -> list[tuple[str, str]]:
+    """The solver's own columns; in brackets, how many of a stock have α > 0."""
+    cells = []
+    for column in shown_columns(record):
+        text = count(int(record.value(column.name) or 0))
+        if column.support:
+            longer = f"{text} ({count(int(record.value(column.support) or 0))})"
+            text = longer if len(longer) <= VALUE else text
+        cells.append((column.label, text))
+    return cells
 
 
 def step_words(step: PathStep) -> str:
@@ -219,9 +232,7 @@ def _cells(progress: Progress, record: Round, session_s: float) -> list[tuple[st
         ("oracle", share(record.seconds.get("oracle", 0.0), sum(record.seconds.values()))),
         ("calls", count(record.n_oracle_calls)),
         ("cache hits", count(record.n_cache_hits)),
-        ("cuts", f"{count(record.n_cuts)} ({count(record.n_support_cuts)})")
-        if record.has_cuts
-        else ("planes", count(record.n_planes)),
+        *own_cells(record),
         ("elapsed", clock(progress.earlier_s + session_s)),
         ("left", "?" if left is None else f"~{clock(left)}"),
     ]

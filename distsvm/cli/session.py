@@ -23,7 +23,7 @@ from distsvm.cli.progress import (
     step_words,
 )
 from distsvm.kernels.compiling import on_first_compile
-from distsvm.solvers.base import Round
+from distsvm.solvers.round import Round
 from distsvm.training.advice import command, own_task
 from distsvm.training.callbacks import Callback, PathStep, RunStart
 from distsvm.training.path_result import PathPoint

@@ -20,7 +20,8 @@ from distsvm.cli.formatting import (
 from distsvm.cli.output import Output
 from distsvm.errors import DistSVMError
 from distsvm.report import write_report
-from distsvm.solvers.base import Round
+from distsvm.solvers import shown_columns
+from distsvm.solvers.round import Round
 from distsvm.training.advice import command, own_task
 from distsvm.training.result import TrainResult
 from distsvm.training.run_state import RunState
@@ -60,16 +61,18 @@ def hinge_loss(result: TrainResult) -> float:
     return (result.primal - 0.5 * float(w @ w)) / result.C
 
 
-def working_set(record: Round) -> tuple[str, str]:
-    """What the solver has to work with: its cuts, or the planes that the workers hold."""
-    if not record.has_cuts:
-        refused = record.n_refused_planes
-        full = f"; {count(refused)} refused, the room is full (--plane-memory)" if refused else ""
-        return "planes", (
-            f"{count(record.n_planes)} held by the workers, of them "
-            f"{count(record.n_support_planes)} support, in {size(record.plane_bytes)}{full}"
-        )
-    return "cuts", f"{count(record.n_cuts)}, of them {count(record.n_support_cuts)} support"
+def own_rows(record: Round) -> list[tuple[str, str]]:
+    """The solver's own columns: what it has to work with, and how much of that counts."""
+    rows = []
+    for column in shown_columns(record):
+        text = count(int(record.value(column.name) or 0))
+        if column.support:
+            text += f", of them {count(int(record.value(column.support) or 0))} support"
+            text += f", in {size(record.plane_bytes)}" if record.plane_bytes else ""
+        if column.only_if_any:
+            text += f": {column.help}"
+        rows.append((column.label, text))
+    return rows
 
 
 def finish(
@@ -131,7 +134,7 @@ def summary(result: TrainResult, compiled: bool, output: Output) -> list[str]:
         ("", ""),
         ("rounds", count(result.n_rounds) + _bound(bound)),
         ("oracle", f"{counted(result.n_oracle_calls, 'call')}, {_hits(result.n_cache_hits)}"),
-        working_set(result.history[-1]),
+        *own_rows(result.history[-1]),
         ("C", value(result.C)),
         ("train loss", f"≤ {small(hinge_loss(result))}, the mean hinge loss R(w)"),
     ]

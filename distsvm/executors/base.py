@@ -84,8 +84,17 @@ class Executor(ABC):
         """
 
     @abstractmethod
-    def reduce(self, method: str, *args: Any, groups: Sequence[range]) -> list[Any]:
-        """One sum for each group of consecutive shards; results must have `+`."""
+    def reduce(
+        self,
+        method: str,
+        *args: Any,
+        groups: Sequence[range],
+        each: Sequence[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
+        """One sum for each group of consecutive shards; results must have `+`.
+
+        Arguments of their own, in `each`, are in the order of the groups' shards.
+        """
 
     @abstractmethod
     def map(self, function: Callable[..., Any], items: Iterable[Any], *args: Any) -> Iterator[Any]:

@@ -111,9 +111,11 @@ class Host:
             ]
         sums = [Sum(len(group)) for group in groups]
         for total, group in zip(sums, groups, strict=True):
-            for shard in shards:
+            for i, shard in enumerate(shards):
                 if shard in group:
-                    total.add({(0, group.index(shard)): self._call(shard, method, *args)})
+                    own = each[i] if each else ()
+                    leaf = self._call(shard, method, *args, *own)
+                    total.add({(0, group.index(shard)): leaf})
         return [total.nodes for total in sums]
 
     def carry(self, _: Sequence[Any], shards: Sequence[int]) -> list[Any]:

@@ -102,11 +102,17 @@ class RemoteExecutor(Executor):
             prepared.remove(call)
             raise
 
-    def reduce(self, method: str, *args: Any, groups: Sequence[range]) -> list[Any]:
+    def reduce(
+        self,
+        method: str,
+        *args: Any,
+        groups: Sequence[range],
+        each: Sequence[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
         sums = [Sum(len(group)) for group in groups]
         with self._transport.share(_contiguous(args)) as handle:
             shards = [shard for group in groups for shard in group]
-            call = Call(method, handle, shards, groups=groups)
+            call = Call(method, handle, shards, each, groups)
             for _, nodes in values(self._crew.finish(self._crew.jobs_of(call))):
                 for total, found in zip(sums, nodes, strict=True):
                     total.add(found)

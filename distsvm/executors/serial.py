@@ -44,12 +44,17 @@ class SerialExecutor(Executor):
 
     prepare = run  # nothing here can be lost, so nothing has to be repeated
 
-    def reduce(self, method: str, *args: Any, groups: Sequence[range]) -> list[Any]:
+    def reduce(
+        self,
+        method: str,
+        *args: Any,
+        groups: Sequence[range],
+        each: Sequence[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
+        shards = [shard for group in groups for shard in group]
+        results = iter(self.run(method, *args, shards=shards, each=each))
         return [
-            tree.root(
-                {(0, i): self._call(shard, method, *args) for i, shard in enumerate(group)},
-                len(group),
-            )
+            tree.root({(0, i): next(results) for i in range(len(group))}, len(group))
             for group in groups
         ]
 

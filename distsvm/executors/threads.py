@@ -61,13 +61,20 @@ class ThreadsExecutor(Executor):
 
     prepare = run  # nothing here can be lost, so nothing has to be repeated
 
-    def reduce(self, method: str, *args: Any, groups: Sequence[range]) -> list[Any]:
+    def reduce(
+        self,
+        method: str,
+        *args: Any,
+        groups: Sequence[range],
+        each: Sequence[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
         sums = [Sum(len(group)) for group in groups]
         leaves = [(g, i) for g, group in enumerate(groups) for i in range(len(group))]
         chosen = [groups[g][i] for g, i in leaves]
 
         def call(position: int) -> Any:
-            return getattr(self._objects[chosen[position]], method)(*args)
+            own = each[position] if each else ()
+            return getattr(self._objects[chosen[position]], method)(*args, *own)
 
         def add(position: int, result: Any) -> None:
             g, i = leaves[position]
@@ -75,7 +82,7 @@ class ThreadsExecutor(Executor):
                 sums[g].add({(0, i): result})
 
         self._finish(chosen, call, add)
-        return [each.total() for each in sums]
+        return [total.total() for total in sums]
 
     def map(self, function: Callable[..., Any], items: Iterable[Any], *args: Any) -> Iterator[Any]:
         under_way: deque[Any] = deque()

@@ -31,6 +31,25 @@ class Bounded:
     upper: float
 
 
+@dataclass(frozen=True)
+class Setting:
+    """Where a task is to be trained, for the choice of a solver.
+
+    Parameters
+    ----------
+    one_block : bool
+        Whether all examples are in one process and one block.
+    limited : bool
+        Whether the memory of a worker is limited.
+    n_columns : int or None
+        The columns of features that the beginning of the data shows, if it has some.
+    """
+
+    one_block: bool
+    limited: bool
+    n_columns: int | None
+
+
 class Task(ABC):
     """What a structure means: Ψ, Δ and the search. Frozen, so that it travels to every worker.
 
@@ -65,9 +84,9 @@ class Task(ABC):
     string_inputs: ClassVar[bool] = True
     """Whether an input may be a str: a list of them to predict on then holds inputs, not paths."""
     suited_solver: ClassVar[str] = "one-slack"
-    """What solver="auto" takes: the one that was measured to be fastest for such tasks.
-
-    Where `enumerates`, multi-plane is taken for one block of many columns only."""
+    """What solver="auto" takes: the one that was measured to be fastest for such tasks."""
+    capabilities: ClassVar[frozenset[str]] = frozenset({"planes", "steps"})
+    """What solvers may ask of the task's oracle; see distsvm.solvers.base.CAPABILITIES."""
     enumerates: ClassVar[bool] = False
     """Whether scoring cached planes costs as much as the oracle: then no cache by default."""
     needs_templates: ClassVar[bool] = False
@@ -121,6 +140,10 @@ class Task(ABC):
     def of_words(self, words: Sequence[str]) -> Sequence[str]:
         """The words of a plain sentence as the task's inputs have them; most tasks take none."""
         raise ConfigError(f"{type(self).__name__} does not take plain sentences")
+
+    def choose_solver(self, setting: Setting) -> str:
+        """What solver="auto" takes here, where it depends on more than the task."""
+        return self.suited_solver
 
     def encode_output(self, y: Any) -> Any:
         """The output in JSON's terms, for files: numbers, strings, lists, tuples, dicts, arrays."""

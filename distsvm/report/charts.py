@@ -7,9 +7,11 @@ import math
 import numpy as np
 
 from distsvm.report.axes import Axis, linear_axis, log_axis, whole_axis
-from distsvm.report.numbers import count, counted, number, short_count
+from distsvm.report.numbers import count, number, short_count
 from distsvm.report.plot import Curve, Readings, figure, plot
 from distsvm.report.view import RunView
+from distsvm.solvers import shown_columns
+from distsvm.solvers.round import Column
 
 
 def bounds(view: RunView) -> str:
@@ -34,23 +36,30 @@ def bounds(view: RunView) -> str:
     return figure("bounds", "Primal and dual", words, body)
 
 
-def cuts(view: RunView) -> str:
-    if view.last is None or not view.last.has_cuts:
+def stocks(view: RunView) -> str:
+    """What the solver has to work with by round, and how much of it has α > 0."""
+    if view.last is None:
         return ""
-    number_of, held, support = map(view.column, ("number", "n_cuts", "n_support_cuts"))
+    shown = [column for column in shown_columns(view.last) if column.support]
+    return "".join(_stock(view, column) for column in shown)
+
+
+def _stock(view: RunView, column: Column) -> str:
+    number_of, held, support = map(view.column, ("number", column.name, column.support))
+    what = column.label
 
     def text(i: int) -> str:
-        return f"{_round(view, i)} · {counted(held[i], 'cut')}, {count(support[i])} with α > 0"
+        return f"{_round(view, i)} · {count(held[i])} {what}, {count(support[i])} with α > 0"
 
     body = plot(
-        _round_axis(view), whole_axis(0, held.max(), "cuts", round_ends=True),
+        _round_axis(view), whole_axis(0, held.max(), what, round_ends=True),
         [Curve("support", number_of, support, "a", "line", count(support[-1])),
          Curve("all", number_of, held, "grey", "line", count(held[-1]))],
         readings=Readings(number_of, text),
-        alt=f"{count(held[-1])} cuts at the end, {count(support[-1])} of them support cuts.",
+        alt=f"{count(held[-1])} {what} at the end, {count(support[-1])} of them with α > 0.",
     )  # fmt: skip
-    words = "Cuts in the working set, and the support cuts (α > 0) that make up w."
-    return figure("cuts", "Cuts", words, body)
+    words = f"{column.help.capitalize()}, and those with α > 0, which make up w."
+    return figure(what, what.capitalize(), words, body)
 
 
 def calls(view: RunView) -> str:

@@ -8,7 +8,8 @@ from html import escape
 
 from distsvm.report.numbers import count, counted, number, percent, resolved, seconds
 from distsvm.report.view import RunView
-from distsvm.solvers.base import Round
+from distsvm.solvers import shown_columns
+from distsvm.solvers.round import Round
 
 
 def verdict(view: RunView) -> str:
@@ -127,18 +128,22 @@ def _costs(view: RunView) -> list[tuple[str, str, str, bool]]:
         ("Rounds", count(last.number), theory, False),
         ("Oracle calls", count(last.n_oracle_calls), passes, False),
         ("Cache hits", count(last.n_cache_hits), hits, False),
-        ("Cuts", count(last.n_cuts), f"{count(last.n_support_cuts)} with α > 0", False)
-        if last.has_cuts
-        else ("Planes", count(last.n_planes), _planes(last, view.config.plane_memory_mb), False),
+        *_own(last),
         ("Time", seconds(total), restarts, False),
     ]
 
 
-def _planes(last: Round, limit_mb: float) -> str:
-    """What the workers hold, and in how much of the memory that they may take for it."""
-    megabytes = f"{number(last.plane_bytes / 2**20)} of at most {number(limit_mb)} MB"
-    refused = f"; {count(last.n_refused_planes)} refused" if last.n_refused_planes else ""
-    return f"{count(last.n_support_planes)} with α > 0; {megabytes}{refused}"
+def _own(last: Round) -> list[tuple[str, str, str, bool]]:
+    """The solver's own columns."""
+    tiles = []
+    for column in shown_columns(last):
+        note = column.help
+        if column.support:
+            note = f"{count(int(last.value(column.support) or 0))} with α > 0"
+            note += f"; {number(last.plane_bytes / 2**20)} MB" if last.plane_bytes else ""
+        value = count(int(last.value(column.name) or 0))
+        tiles.append((column.label.capitalize(), value, note, False))
+    return tiles
 
 
 def _certificate(view: RunView) -> tuple[str, str]:

@@ -11,7 +11,8 @@ import numpy as np
 
 from distsvm.errors import CheckpointError
 from distsvm.report.result_file import read_result
-from distsvm.solvers.base import PHASES, Round
+from distsvm.solvers.round import Round
+from distsvm.solvers.state import PHASES
 from distsvm.storage import MANIFEST, Place, Where, place, read_arrays, read_json
 from distsvm.training.config import TrainConfig
 from distsvm.training.run_folder import RunFolder
@@ -84,7 +85,7 @@ class RunView:
     def column(self, name: str) -> np.ndarray:
         """One field of every round as floats, None as NaN."""
         if name not in self._columns:
-            values = [getattr(record, name) for record in self.history]
+            values = [record.value(name) for record in self.history]
             self._columns[name] = np.array(values, dtype=float)
         return self._columns[name]
 

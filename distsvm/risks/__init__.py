@@ -1,0 +1,18 @@
+"""Risks: what solvers talk to. Which one answers a solver is chosen here, apart from solvers."""
+
+from __future__ import annotations
+
+from typing import TypeVar, cast
+
+from distsvm.risks.base import CutRisk, Risk, Workers
+from distsvm.risks.example import ExampleRisk
+
+R = TypeVar("R", bound=Risk)
+
+LINEAR: dict[type, type[Risk]] = {CutRisk: ExampleRisk}
+"""The risk of linear models for each kind that is a contract; other kinds are their own."""
+
+
+def make_risk(kind: type[R], workers: Workers) -> R:
+    """The risk of this kind for the examples of these workers."""
+    return cast(R, LINEAR.get(kind, kind).of(workers))

@@ -1,4 +1,4 @@
-"""The dual over planes where they live: one block a shard, asked together at one w."""
+"""The dual over planes where they live: one block a host, asked together at one w."""
 
 from __future__ import annotations
 
@@ -6,41 +6,48 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from distsvm.executors.base import Executor
 from distsvm.messages import Ascended, Ascent, Holding
 from distsvm.oracles.climber import Live
+from distsvm.risks.algebra import combination
+from distsvm.risks.base import Risk, Workers
+from distsvm.risks.points import LinearPoint
+from distsvm.vectors import Vector
 
 
-class BlockRisk:
-    """Rounds of the dual ascent of all blocks.
+class BlockRisk(Risk):
+    """Rounds of the dual ascent of all blocks, each of which is one host.
 
-    Parameters
+    Attributes
     ----------
-    executor : Executor
-        Hosts a bound ShardWorker for each of the shards.
-    shards : sequence of int
-        Each is a block.
+    n_apart : int
+        Blocks that do not see each other's changes at once.
     total_weight : float
         Σ c_i of all examples.
-    together : bool
-        Blocks see each other's changes at once. The executor's objects must be of this process.
     """
 
-    def __init__(
-        self, executor: Executor, shards: Sequence[int], dim: int, n_examples: int,
-        total_weight: float, together: bool = False,
-    ) -> None:  # fmt: skip
-        self.executor, self.shards = executor, shards
-        self.dim, self.n_examples, self.total_weight = dim, n_examples, total_weight
-        self.n_blocks, self.together = len(shards), together
-        self.n_apart = 1 if together else self.n_blocks
+    def __init__(self, workers: Workers) -> None:
+        self._workers, self._hosts = workers, range(len(workers.blocks))
+        self.dim, self.total_weight = workers.dim, workers.total_weight
+        self.n_blocks = len(workers.blocks)
+        self.n_apart = 1 if workers.together else self.n_blocks
+
+    @classmethod
+    def of(cls, workers: Workers) -> BlockRisk:
+        return cls(workers)
+
+    def point(self, w: np.ndarray) -> LinearPoint:
+        return LinearPoint(w)
+
+    def sum(self, vectors: Sequence[Vector]) -> np.ndarray:
+        """Σ vector, dense."""
+        return combination(vectors, np.ones(len(vectors)), self.dim)
 
     def hold(self, C: float, memory_mb: float, seed: int) -> None:
         """Begin with all α at the truths; a worker that has to be built again begins so too."""
         own_mb = memory_mb / self.n_blocks
-        self.executor.prepare(
-            "hold", C / self.total_weight, own_mb, seed, self.n_apart, shards=self.shards,
-            each=[(block,) for block in range(self.n_blocks)],
+        self._workers.executor.prepare(
+            "on_part", "hold", C / self.total_weight, own_mb, seed, self.n_apart,
+            shards=self._hosts, each=[(block,) for block in self._hosts],
         )  # fmt: skip
 
     def rescale(self, C: float, factor: float, taken: Sequence[float]) -> None:
@@ -48,24 +55,27 @@ class BlockRisk:
 
         A worker that has to be built again begins with all α at the truths, at this C.
         """
-        self.executor.prepare(
-            "rescale", C / self.total_weight, factor, shards=self.shards,
+        self._workers.executor.prepare(
+            "on_part", "rescale", C / self.total_weight, factor, shards=self._hosts,
             each=[(part,) for part in taken],
         )  # fmt: skip
 
     def ascend(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> list[Ascended]:
         """One round of every block, in the order of the blocks."""
-        live = (Live(),) if self.together else ()
-        return self.executor.run("ascend", w, point, todo, *live, shards=self.shards)
+        live = (Live(),) if self._workers.together else ()
+        return self._workers.executor.run(
+            "on_part", "ascend", w, point, todo, *live, shards=self._hosts
+        )
 
     def back_up(self) -> bool:
         """Copy all planes to the driver, for workers that are built again; False if they cannot."""
-        planes = self.executor.run("copy", shards=self.shards)
+        executor = self._workers.executor
+        planes = executor.run("copy", shards=self._hosts)
         if any(own is None for own in planes):
             return False
-        self.executor.recall("take_up", shards=self.shards, each=[(own,) for own in planes])
+        executor.recall("take_up", shards=self._hosts, each=[(own,) for own in planes])
         return True
 
     def holdings(self) -> list[Holding]:
         """Σ α·p and Σ α·q of each block before the last round's changes."""
-        return self.executor.run("holding", shards=self.shards)
+        return self._workers.executor.run("on_part", "holding", shards=self._hosts)

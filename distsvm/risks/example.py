@@ -8,43 +8,30 @@ from typing import Any
 import numpy as np
 
 from distsvm.cuts.cut import Cut
-from distsvm.executors.base import Executor
 from distsvm.messages import Sums
 from distsvm.risks.algebra import combination, products
-from distsvm.risks.base import Answer
-from distsvm.vectors import Vector, compact, scale, to_dense
+from distsvm.risks.base import Answer, CutRisk, Workers
+from distsvm.risks.points import LinearPoint
+from distsvm.vectors import Vector, compact, dot, scale, to_dense
 
 # Vectors up to this length stay dense, and are multiplied as one matrix: saving bytes or products
 # there would cost more time in Python than it is worth.
 SHORT = 4096
 
 
-class ExampleRisk:
-    """Turns w into cuts by one call of every shard.
+class ExampleRisk(CutRisk):
+    """Turns w into cuts by one call of every shard; one block unless each has a slack."""
 
-    Parameters
-    ----------
-    executor : Executor
-        Hosts a bound ShardWorker for each shard of the training data.
-    blocks : list of range
-        The shards of each block; one block unless there is a slack for each of several.
-    total_weight : float
-        Σ c_i of all examples.
-    """
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self.dim, self.n_blocks = workers.dim, len(workers.blocks)
 
-    def __init__(
-        self,
-        executor: Executor,
-        blocks: Sequence[range],
-        dim: int,
-        n_examples: int,
-        total_weight: float,
-        has_cache: bool,
-    ) -> None:
-        self.executor, self.blocks = executor, blocks
-        self.dim, self.n_examples, self.has_cache = dim, n_examples, has_cache
-        self.n_blocks = len(blocks)
-        self.total_weight = total_weight
+    @classmethod
+    def of(cls, workers: Workers) -> ExampleRisk:
+        return cls(workers)
+
+    def point(self, w: np.ndarray) -> LinearPoint:
+        return LinearPoint(w)
 
     def fresh(self, w: np.ndarray) -> Answer:
         return self._answer("fresh", w)
@@ -54,6 +41,9 @@ class ExampleRisk:
 
     def refresh(self, w: np.ndarray, round_number: int, fraction: float) -> Answer:
         return self._answer("refresh", w, round_number, fraction)
+
+    def is_empty(self, cut: Cut) -> bool:
+        return not (cut.b > 0 or dot(cut.a, cut.a) > 0)
 
     def gram_row(self, cut: Cut, cuts: Sequence[Cut]) -> np.ndarray:
         if self.dim <= SHORT:
@@ -74,8 +64,9 @@ class ExampleRisk:
         return combination([vectors[j] for j in support], coefficients[support], self.dim)
 
     def _answer(self, method: str, *args: Any) -> Answer:
-        sums: list[Sums] = self.executor.reduce(method, *args, groups=self.blocks)
-        share = 1.0 / self.total_weight
+        workers = self._workers
+        sums: list[Sums] = workers.executor.reduce("on_part", method, *args, groups=workers.blocks)
+        share = 1.0 / workers.total_weight
         n_fresh = sum(s.n_fresh for s in sums)
         return Answer(
             cuts=[
@@ -83,7 +74,7 @@ class ExampleRisk:
                 for block, s in enumerate(sums)
             ],
             risk=share * sum(s.upper for s in sums),
-            fresh=n_fresh == self.n_examples,
+            fresh=n_fresh == workers.n_examples,
             exact=all(s.exact for s in sums),
             n_calls=sum(s.n_calls for s in sums),
             n_hits=sum(s.n_hits for s in sums),

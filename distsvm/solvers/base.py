@@ -2,206 +2,190 @@
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from distsvm.cuts.bounds import Bounds
+from distsvm.cuts.bounds import Target
+from distsvm.errors import ConfigError
+from distsvm.oracles.task import Task
 from distsvm.risks.base import Risk
+from distsvm.solvers.round import Column, Round
+from distsvm.solvers.state import State
+from distsvm.workers.part import PartMaker
 
-PHASES = ("oracle", "cache", "qp", "cuts")
-# So many fresh rounds in a row that move neither bound mean that rounding allows no more.
-STALLED_ROUNDS = 5
+R = TypeVar("R", bound=Risk)
+S = TypeVar("S", bound=State)
+Self = TypeVar("Self", bound="Solver")
 
 
 @dataclass(frozen=True)
-class Round:
-    """One round of a run, as data. Counts and values are those after the round.
+class Problem:
+    """What is solved, as far as a solver has to know it.
 
     Parameters
     ----------
-    number : int
-        1 for the first.
-    kind : str
-        "fresh" (the oracle on all examples: certifies), "refreshed" (on some), or "cached".
-    primal : float or None
-        P(w) at the round's own w, only after a fresh round.
-    best_primal, dual, gap : float
-        The certificate so far; best_primal is infinite until the first fresh round.
-    risk : float or None
-        R(w) at the round's own w, only after a fresh round.
-    violation : float
-        (b − ⟨a, w⟩) − ξ of the round's cut at the model's w, summed over blocks; multi-plane: the
-        examples' shares of the gap, as last known, over C.
-    slack : float
-        ξ of the model, summed over blocks, before the round's cut.
-    w_norm : float
-        ‖w‖ of the model after the round.
-    n_cuts, n_support_cuts : int
-    n_oracle_calls, n_cache_hits, n_planes : int
-        Since the run began; planes held in caches now. Multi-plane counts as hits the visits that
-        worked with held planes.
-    n_support_planes, n_refused_planes, plane_bytes : int
-        Multi-plane: of the held planes those with α > 0, planes that were refused since the run
-        began because the memory for planes was full, and the memory that the held ones take.
-    qp_iterations, qp_gap :
-        Of this round's QP.
-    seconds : dict of phase to float
-        Since the run began, by phase: oracle, cache, qp, cuts (products and sums of vectors).
-    elapsed_s : float
-        Since the run began, earlier sessions of a resumed run included.
-    validation_loss, validation_accuracy : float or None
-        Of the best w so far, after a fresh round, where there is validation data.
-    busy_s, n_restarts :
-        Seconds each worker has worked in this session, and how often one was built again.
-    note : str or None
-        What was out of the ordinary: planes lost when the run was resumed, workers lost or joined.
+    C : float
+        Multiplies R(w).
+    target : Target
+        The gap to reach.
+    rescaling : "margin" or "slack"
+    max_rounds : int or None
+        The last round allowed has to certify.
+    seed : int
+        For what is drawn.
+    largest_loss : float or None
+        No output's loss is above it; None where that is only claimed (tasks in Python).
+    enumerates, weighs_features : bool
+        As the task has them.
     """
 
-    number: int
-    kind: str
-    primal: float | None
-    best_primal: float
-    dual: float
-    gap: float
-    risk: float | None
-    violation: float
-    slack: float
-    w_norm: float
-    n_cuts: int
-    n_support_cuts: int
-    n_oracle_calls: int
-    n_cache_hits: int
-    n_planes: int
-    qp_iterations: int
-    qp_gap: float
-    seconds: dict[str, float] = field(default_factory=dict)
-    elapsed_s: float = 0.0
-    validation_loss: float | None = None
-    validation_accuracy: float | None = None
-    busy_s: tuple[float, ...] = ()
-    n_restarts: int = 0
-    note: str | None = None
-    n_support_planes: int = 0
-    n_refused_planes: int = 0
-    plane_bytes: int = 0
+    C: float
+    target: Target = field(default_factory=Target)
+    rescaling: str = "margin"
+    max_rounds: int | None = None
+    seed: int = 0
+    largest_loss: float | None = None
+    enumerates: bool = False
+    weighs_features: bool = False
 
-    @property
-    def has_cuts(self) -> bool:
-        """Whether the solver works with cuts, and not with the planes that the workers hold."""
-        return self.n_cuts > 0 or self.n_planes == 0
+    def working_eps(self, dual: float) -> float:
+        """The eps to work towards while the dual value is this; see Target."""
+        return self.target.working_eps(self.C, dual)
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run is to be, as far as defaults depend on it.
+
+    Parameters
+    ----------
+    one_process : bool
+        Whether the workers are threads of the driver's process.
+    limited : bool
+        Whether a worker's memory is limited, so that it works through its examples in pieces.
+    """
+
+    one_process: bool
+    limited: bool = False
+
+
+@dataclass(frozen=True)
+class Solver(ABC, Generic[R, S]):
+    """A solver, in one file: its options, the risk it talks to, its part in the workers, its state.
+
+    Subclasses are frozen dataclasses with the fields `problem` and `options`.
+
+    Attributes
+    ----------
+    name : str
+        Under which it is registered, and in the history.
+    Options : type
+        A dataclass of its options, which may all be left out.
+    needs : frozenset of str
+        What a task's oracle must be able to do; see missing_capability.
+    columns : tuple of Column
+        Its own columns of the history.
+    worker_vectors : int
+        Vectors of length dim that a worker of two shards may have of its own if none is sparse, as
+        counted: sums that wait for others, the one that is made, and what is on its way. One number
+        for all, as pieces, and so bits, must not depend on how many workers there are.
+    hosts_blocks : bool
+        Whether a worker hosts a block as one, or each of its shards.
+    """
+
+    name: ClassVar[str]
+    Options: ClassVar[type]
+    State: ClassVar[type[State]]
+    needs: ClassVar[frozenset[str]] = frozenset()
+    columns: ClassVar[tuple[Column, ...]] = ()
+    worker_vectors: ClassVar[int] = 5
+    hosts_blocks: ClassVar[bool] = False
+
+    problem: Problem
+    options: Any
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Round:
-        """Return the round that as_dict gave; null in the place of a number is one JSON lacks."""
-        kinds = {own.name: str(own.type) for own in fields(cls)}
-        absent = [name for name, kind in kinds.items() if kind == "float" and name in data]
-        filled = {name: _UNKNOWN.get(name, math.nan) for name in absent if data[name] is None}
-        record = cls(**data | {"busy_s": tuple(data["busy_s"])} | filled)
-        for name, kind in kinds.items():
-            value = getattr(record, name)
-            if kind in _FITS and not _FITS[kind](value):
-                raise ValueError(f"{name} is {value!r:.40}, expected {kind}")
-        return record
+    def settled(cls, options: Any, task: Task, place: Place) -> Any:
+        """The options with what "auto" and what is missing come to for this task."""
+        return options
 
+    @classmethod
+    def check_place(cls, options: Any, place: Place) -> None:
+        """Refuse, with a ConfigError, options that do not fit where the run is to be."""
 
-_UNKNOWN = {"best_primal": math.inf, "gap": math.inf, "violation": math.inf, "dual": -math.inf}
-"""What a bound or a violation is before anything is known of it."""
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-_FITS: dict[str, Callable[[Any], bool]] = {
-    "int": lambda value: isinstance(value, int),
-    "float": _is_number,
-    "float | None": lambda value: value is None or _is_number(value),
-    "str": lambda value: isinstance(value, str),
-    "str | None": lambda value: value is None or isinstance(value, str),
-    "dict[str, float]": lambda value: (
-        isinstance(value, dict) and all(map(_is_number, value.values()))
-    ),
-    "tuple[float, ...]": lambda value: all(map(_is_number, value)),
-}
-"""Whether a value is of the type that a field of Round has; files may hold anything."""
-
-
-class PhaseClock:
-    """Seconds by phase. Nothing that steers w ever reads it."""
-
-    def __init__(self) -> None:
-        self.seconds = dict.fromkeys(PHASES, 0.0)
-
-    @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[name] += time.perf_counter() - started
-
-
-class State(Protocol):
-    """What a solver knows between two rounds; with it a run goes on as if never stopped."""
-
-    bounds: Bounds
-    w: np.ndarray
-    number: int
-    clock: PhaseClock
-    late: bool
-    """Whether the time was over before the last round was: no state to go on from elsewhere."""
-    plane_bytes: int
-    """Memory of the planes that workers hold for this solver."""
+    @classmethod
+    def default_blocks(cls, options: Any, place: Place) -> int | None:
+        """The number of blocks unless it is given; None for as many as workers can share."""
+        return 1
 
     @property
-    def stalled(self) -> bool:
-        """Whether rounding keeps the bounds from moving any further."""
+    def together(self) -> bool:
+        """Whether the blocks of this process see each other's changes at once."""
+        return False
 
-    @property
-    def n_bytes(self) -> int:
-        """Memory that the solver's cuts take."""
+    @abstractmethod
+    def part_maker(self) -> PartMaker:
+        """What makes the solver's part of each worker."""
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """The state as plain arrays, for a checkpoint."""
+    @abstractmethod
+    def risk_kind(self) -> type[R]:
+        """The kind of risk that it talks to."""
 
-
-class Solver(Protocol):
-    """Turns a risk into w, round by round."""
-
-    name: str
-
-    def begin(self, risk: Risk, start: np.ndarray | None) -> State:
+    @abstractmethod
+    def begin(self, risk: R, start: np.ndarray | None) -> S:
         """The state before the first round; `start` is a w to ask about first."""
 
-    def restore(self, risk: Risk, arrays: dict[str, np.ndarray]) -> State:
+    def restore(self, risk: R, arrays: Mapping[str, np.ndarray]) -> S:
         """The state that State.arrays gave these arrays of."""
+        state = self.begin(risk, None)
+        state.take(arrays)
+        return state
 
-    def follow(self, risk: Risk, earlier: State, factor: float) -> State:
+    @abstractmethod
+    def follow(self, risk: R, earlier: S, factor: float) -> S:
         """The state before the first round at this C, from the last one at C / factor.
 
         Every α is `factor` times what it was, so that it is feasible, and nothing is asked: planes
         and cuts do not depend on C. The earlier state is used up.
         """
 
-    def rounds(self, risk: Risk, state: State) -> Iterator[Round]:
+    @abstractmethod
+    def rounds(self, risk: R, state: S) -> Iterator[Round]:
         """Rounds without end; the caller stops when it has seen enough."""
 
-    def is_forced(self, risk: Risk, state: State) -> bool:
+    def is_forced(self, state: S) -> bool:
         """Whether the limit of rounds makes the next round another one than it would be without.
 
         Such a round certifies the result. Its state is not one to go on from.
         """
+        return False
 
     def bound_on_rounds(
         self, n_blocks: int, square_radius: float | None, largest_loss: float
     ) -> int | None:
         """The theory's bound on the number of rounds until the gap is C·eps, if there is one."""
+        return None
+
+    def at(self: Self, C: float) -> Self:
+        """The same solver for another C."""
+        return replace(self, problem=replace(self.problem, C=C))
+
+
+CAPABILITIES = {
+    "planes": "sums of planes (accumulate and values)",
+    "steps": "steps of the dual over held planes (climber and fill_gram)",
+}
+"""What a solver may need of an oracle, in words."""
+
+
+def check_needs(solver: type[Solver], task: Task) -> None:
+    """Refuse a task whose oracle lacks what the solver needs."""
+    for missing in sorted(solver.needs - task.capabilities):
+        what = CAPABILITIES.get(missing, missing)
+        raise ConfigError(
+            f"solver={solver.name!r} needs {what}, which {type(task).__name__} does not have"
+        )

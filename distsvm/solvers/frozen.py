@@ -9,7 +9,8 @@ import numpy as np
 
 from distsvm import checks
 from distsvm.messages import Holding
-from distsvm.vectors import Vector, add_into, dot
+from distsvm.risks.points import LinearPoint
+from distsvm.vectors import Vector
 
 
 @dataclass
@@ -25,16 +26,16 @@ class Frozen:
     Parameters
     ----------
     blocks : frozenset of int
-    a, b : array and float
+    a, b : point and float
         Σ α·p and Σ α·q of frozen.
-    apart, linear : array and float
+    apart, linear : point and float
         The same, less those of live.
     """
 
     blocks: frozenset[int]
-    a: np.ndarray
+    a: LinearPoint
     b: float
-    apart: np.ndarray
+    apart: LinearPoint
     linear: float
 
     @classmethod
@@ -45,10 +46,10 @@ class Frozen:
 
         `holdings` are what all blocks have now.
         """
-        a, b = np.array(w), linear
+        a, b = LinearPoint(np.array(w)), linear
         for block, holding in enumerate(holdings):
             if block not in blocks:
-                add_into(a, -1.0, holding.a)
+                a.add(-1.0, holding.a)
                 b -= holding.b
         frozen = cls(blocks, a, b, a, b)
         frozen.compare(holdings)
@@ -56,41 +57,41 @@ class Frozen:
 
     def compare(self, holdings: Sequence[Holding]) -> None:
         """Take live anew from what all blocks have now."""
-        self.apart, self.linear = np.array(self.a), self.b
+        self.apart, self.linear = self.a.copy(), self.b
         for block in sorted(self.blocks):
             self.follow(holdings[block].a, holdings[block].b)
 
-    def follow(self, u: Vector, linear: float) -> None:
-        """Live has changed by these."""
-        add_into(self.apart, -1.0, u)
-        self.linear -= linear
+    def follow(self, u: Vector, linear: float, share: float = 1.0) -> None:
+        """Live has changed by this share of these."""
+        self.apart.add(-share, u)
+        self.linear -= share * linear
 
     def rescale(self, factor: float) -> None:
         """Both times `factor`, as their α are."""
-        self.a, self.b = factor * self.a, factor * self.b
-        self.apart, self.linear = factor * self.apart, factor * self.linear
+        self.a, self.b = self.a.scaled(factor), factor * self.b
+        self.apart, self.linear = self.apart.scaled(factor), factor * self.linear
 
-    def step(self, w: np.ndarray) -> float:
+    def step(self, model: LinearPoint) -> float:
         """The part of the way to live that is best for the dual, where w has frozen in it."""
-        square = dot(self.apart, self.apart)
-        slope = dot(self.apart, w) - self.linear
+        square = self.apart.norm2
+        slope = model.inner(self.apart.w) - self.linear
         if square == 0:
             return 1.0 if slope >= 0 else 0.0
         return min(1.0, max(0.0, slope / square))
 
     def move(self, step: float) -> None:
         """Go this part of the way to live."""
-        add_into(self.a, -step, self.apart)
+        self.a.add(-step, self.apart)
         self.b -= step * self.linear
-        self.apart *= 1.0 - step
+        self.apart.shrink(1.0 - step)
         self.linear *= 1.0 - step
 
     def arrays(self) -> dict[str, np.ndarray]:
         """For a checkpoint."""
         return {
             "frozen_blocks": np.array(sorted(self.blocks)),
-            "frozen_a": self.a,
-            "frozen_apart": self.apart,
+            "frozen_a": self.a.w,
+            "frozen_apart": self.apart.w,
             "frozen_reals": np.array([self.b, self.linear]),
         }
 
@@ -102,5 +103,9 @@ class Frozen:
         b, linear = checks.vector("frozen_reals", arrays["frozen_reals"], "f8", 2).tolist()
         blocks = frozenset(arrays["frozen_blocks"].tolist())
         return cls(
-            blocks, np.array(arrays["frozen_a"]), b, np.array(arrays["frozen_apart"]), linear
+            blocks,
+            LinearPoint(np.array(arrays["frozen_a"])),
+            b,
+            LinearPoint(np.array(arrays["frozen_apart"])),
+            linear,
         )

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from distsvm.cuts.bounds import Bounds, Target
+from distsvm import checks
+from distsvm.cuts.bounds import Bounds
+from distsvm.errors import ConfigError
 from distsvm.messages import Ascended, Ascent, Holding
-from distsvm.risks.algebra import advance, combination
 from distsvm.risks.blocks import BlockRisk
-from distsvm.solvers.base import Round
+from distsvm.risks.points import LinearPoint
+from distsvm.solvers.base import Place, Problem, Solver
 from distsvm.solvers.frozen import Frozen
 from distsvm.solvers.multi_plane_state import MultiPlaneState
-from distsvm.vectors import add_into, dot, mix_into, scale
+from distsvm.solvers.round import Column, Round
+from distsvm.solvers.state import State
+from distsvm.workers.ascent_part import AscentPartMaker
 
 # After rounds that asked about some examples, together so many times as there are examples, the
 # next asks about all, and certifies. Ten times 0.1, added up, is a little less than 1.
@@ -49,70 +53,104 @@ REGAIN_ROUNDS = 50
 
 
 @dataclass(frozen=True)
-class MultiPlane:
-    """Block steps over held planes, and the oracle asked where the gap is.
+class MultiPlaneOptions:
+    """The options of the multi-plane solver.
 
     Parameters
     ----------
-    C : float
-    eps, rel_gap : float or None
-        The gap to reach, as Target says.
-    share : float in (0, 1]
+    ask_share : float in (0, 1]
         The part of the examples that a round asks the oracle about, when it does not ask about all.
-    memory_mb : float
+    plane_memory_mb : float
         Limit of the memory for planes, of all workers together.
-    seed : int
-        Draws the order of visits.
-    max_rounds : int or None
-        The last round allowed asks about all, so that it certifies.
-    enumerates : bool
-        Whether the task's visits look at all outputs; see Task.enumerates.
-    weighs_features : bool
-        Whether its climbers count the changes of common features more than others; see
-        Task.weighs_features.
-    largest_loss : float, optional
-        No output's loss is above it. With it the first rounds ask as later ones do; without it the
-        first asks about all at w = 0, so that there is a primal value.
+    asynchronous : bool
+        Blocks of one process see each other's changes at once.
     """
 
-    C: float
-    eps: float | None
-    share: float = 0.3
-    memory_mb: float = 4096.0
-    seed: int = 0
-    max_rounds: int | None = None
-    enumerates: bool = False
-    weighs_features: bool = False
-    largest_loss: float | None = None
-    rel_gap: float | None = None
-    name: str = "multi-plane"
+    ask_share: float = 0.3
+    plane_memory_mb: float = 4096.0
+    asynchronous: bool = False
+
+
+@dataclass(frozen=True)
+class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
+    """Block steps over held planes, and the oracle asked where the gap is.
+
+    Where the problem tells the largest loss, the first rounds ask as later ones do; without it the
+    first asks about all at w = 0, so that there is a primal value.
+    """
+
+    name: ClassVar[str] = "multi-plane"
+    Options: ClassVar[type] = MultiPlaneOptions
+    State: ClassVar[type[State]] = MultiPlaneState
+    needs: ClassVar[frozenset[str]] = frozenset({"planes", "steps"})
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("violation", "", "the examples' shares of the gap, as last known, over C"),
+        Column("n_planes", "planes", "planes that the workers hold", support="n_support_planes"),
+        Column("n_support_planes", "", "held planes with α > 0"),
+        Column("n_refused_planes", "refused planes", "planes refused since the run began, because "
+               "the memory for planes was full", only_if_any=True),
+    )  # fmt: skip
+    worker_vectors: ClassVar[int] = 8
+    hosts_blocks: ClassVar[bool] = True
+
+    problem: Problem
+    options: MultiPlaneOptions = MultiPlaneOptions()
+
+    @classmethod
+    def check_place(cls, options: MultiPlaneOptions, place: Place) -> None:
+        if options.asynchronous and not place.one_process:
+            raise ConfigError(
+                "asynchronous with an executor of several processes: expected 'threads' or 'serial', "
+                "for blocks see each other's changes only in one process"
+            )
+
+    @classmethod
+    def default_blocks(cls, options: MultiPlaneOptions, place: Place) -> int | None:
+        return 1 if place.one_process and not options.asynchronous else None
+
+    @property
+    def together(self) -> bool:
+        return self.options.asynchronous
+
+    def part_maker(self) -> AscentPartMaker:
+        return AscentPartMaker()
+
+    def risk_kind(self) -> type[BlockRisk]:
+        return BlockRisk
 
     def begin(self, risk: BlockRisk, start: np.ndarray | None) -> MultiPlaneState:
-        risk.hold(self.C, self.memory_mb, self.seed)
-        sigma = 1.0 if self.weighs_features else max(1.0, 0.5 * risk.n_apart)
+        problem = self.problem
+        risk.hold(problem.C, self.options.plane_memory_mb, problem.seed)
+        sigma = 1.0 if problem.weighs_features else max(1.0, 0.5 * risk.n_apart)
         # α = 0 is feasible, with w = 0 and D = 0.
         bounds = Bounds(dual=0.0)
-        if start is None and self.largest_loss is not None:
+        if start is None and problem.largest_loss is not None:
             # No example's hinge is above that at w = 0, where an oracle would have little to say.
-            bounds.add_primal(self.C * self.largest_loss, np.zeros(risk.dim), exact=False)
+            bounds.add_primal(problem.C * problem.largest_loss, risk.zero(), exact=False)
         return MultiPlaneState(
-            bounds, np.zeros(risk.dim), sigma, start, ask_average=not self.enumerates
+            bounds, risk.zero(), start=start, sigma=sigma, ask_average=not problem.enumerates
         )
+
+    def restore(self, risk: BlockRisk, arrays: Mapping[str, np.ndarray]) -> MultiPlaneState:
+        state = super().restore(risk, arrays)
+        state.frozen = Frozen.from_arrays(dict(arrays))
+        state.aside = frozenset(checks.vector("aside", arrays["aside"], "i").tolist())
+        return state
 
     def follow(self, risk: BlockRisk, earlier: MultiPlaneState, factor: float) -> MultiPlaneState:
         blocks = range(risk.n_blocks)
         risk.rescale(
-            self.C,
+            self.problem.C,
             factor,
             [earlier.regained if block in earlier.aside else earlier.taken for block in blocks],
         )
         if earlier.frozen is not None:
             earlier.frozen.rescale(factor)
         return MultiPlaneState(
-            earlier.bounds.rescaled(factor), factor * earlier.w, earlier.sigma,
+            earlier.bounds.rescaled(factor), factor * earlier.w, sigma=earlier.sigma,
             linear=factor * earlier.linear, square=factor**2 * earlier.square,
             frozen=earlier.frozen, pass_work=earlier.pass_work, n_earlier=earlier.serial,
-            since=earlier.since, ask_average=not self.enumerates,
+            since=earlier.since, ask_average=not self.problem.enumerates,
             # The held planes go on for as long as they do better than a pass without any gain.
             worked=earlier.pass_work, loses=earlier.loses, uncopied=math.inf,
         )  # fmt: skip
@@ -121,7 +159,7 @@ class MultiPlane:
         while True:
             state.number += 1
             before = state.bounds.primal, state.bounds.dual
-            is_last = state.number == self.max_rounds
+            is_last = state.number == self.problem.max_rounds
             ask = "all" if is_last else self._whom_to_ask(state, state.number)
             point = self._point(state) if ask == "all" else None
             with state.clock.phase("cache" if ask == "none" else "oracle"):
@@ -136,21 +174,21 @@ class MultiPlane:
                     primal = self._certify(risk, state, point, counted, before)
                 elif state.late:
                     self._certify_dual(risk, state, risk.holdings())
-                gain = self._take(state, counted)
+                gain = self._take(risk, state, counted)
                 if ask != "none":
                     self._begin_count(risk, state, ask)
             self._count(state, answers, gain, ask)
             note = self._back_up(risk, state)
             yield replace(self._record(state, ask, primal), note=note)
 
-    def is_forced(self, risk: BlockRisk, state: MultiPlaneState) -> bool:
+    def is_forced(self, state: MultiPlaneState) -> bool:
         number = state.number + 1
-        return number == self.max_rounds and self._whom_to_ask(state, number) != "all"
+        return number == self.problem.max_rounds and self._whom_to_ask(state, number) != "all"
 
     # --- the steps of a round --------------------------------------------------------------
 
     def _eps(self, state: MultiPlaneState) -> float:
-        return Target(self.eps, self.rel_gap).working_eps(self.C, state.bounds.dual)
+        return self.problem.working_eps(state.bounds.dual)
 
     def _whom_to_ask(self, state: MultiPlaneState, number: int) -> str:
         """The oracle while it brings the dual more for its work than the held planes do."""
@@ -161,9 +199,9 @@ class MultiPlane:
         pays = state.gained > 0 and state.rate * state.worked >= state.gained
         if pays and state.held_gap > HELD_SHARE * state.gap:
             return "none"
-        if self.share >= 1 or state.since >= FULL_AFTER:
+        if self.options.ask_share >= 1 or state.since >= FULL_AFTER:
             return "all"
-        done = state.since > 0 and state.unseen * state.gap <= self.C * self._eps(state)
+        done = state.since > 0 and state.unseen * state.gap <= self.problem.C * self._eps(state)
         return "all" if done else "some"
 
     def _point(self, state: MultiPlaneState) -> np.ndarray | None:
@@ -177,14 +215,15 @@ class MultiPlane:
         n_parts = self._n_parts(risk)
         return Ascent(
             number=state.serial, taken=state.taken, sigma=state.sigma, ask=ask,
-            share=self.share / n_parts, n_passes=N_PASSES if risk.n_apart == 1 else N_PASSES_APART,
+            share=self.options.ask_share / n_parts,
+            n_passes=N_PASSES if risk.n_apart == 1 else N_PASSES_APART,
             n_parts=n_parts, least_rate=average, tol=TOL_SHARE * self._eps(state),
             regain=state.regain(),
         )  # fmt: skip
 
     def _n_parts(self, risk: BlockRisk) -> int:
-        """In so many rounds as many are asked about as `share` says."""
-        return 1 if risk.n_apart == 1 or self.enumerates else N_PARTS
+        """Number of rounds over which one `ask_share` of the examples is asked."""
+        return 1 if risk.n_apart == 1 or self.problem.enumerates else N_PARTS
 
     def _certify(
         self,
@@ -198,7 +237,7 @@ class MultiPlane:
         asked = state.w if point is None else np.array(point)  # the average will move on
         self._certify_dual(risk, state, [a.holding for a in answers if a.holding is not None])
         mean = sum(answer.upper for answer in answers) / risk.total_weight
-        primal = 0.5 * dot(asked, asked) + self.C * mean
+        primal = 0.5 * risk.point(asked).norm2 + self.problem.C * mean
         state.bounds.add_primal(primal, asked, all(answer.exact for answer in answers))
         if state.bounds.primal == before[0]:
             state.ask_average = not state.ask_average
@@ -215,13 +254,14 @@ class MultiPlane:
         frozen = state.frozen
         counted = [h for k, h in enumerate(holdings) if frozen is None or k not in frozen.blocks]
         # A new array: the one that was asked about stays as it is.
-        state.w = combination([h.a for h in counted], np.ones(len(counted)), risk.dim)
+        state.w = risk.sum([h.a for h in counted])
         state.linear = sum(holding.b for holding in counted)
+        model = risk.point(state.w)
         if frozen is not None:
             frozen.compare(holdings)
-            add_into(state.w, 1.0, frozen.a)
+            model.add(1.0, frozen.a)
             state.linear += frozen.b
-        state.square = dot(state.w, state.w)
+        state.square = model.norm2
         state.bounds.add_dual(state.dual)
 
     def _freeze(
@@ -247,18 +287,19 @@ class MultiPlane:
         blocks = lost | gone | (set() if state.frozen is None else state.frozen.blocks)
         state.frozen = Frozen.of(state.w, state.linear, holdings, frozenset(blocks))
         return [
-            answer if block not in gone else replace(answer, u=scale(answer.u, 0.0), linear=0.0)
+            answer if block not in gone else answer.without_change()
             for block, answer in enumerate(answers)
         ]
 
-    def _take(self, state: MultiPlaneState, answers: Sequence[Ascended]) -> float:
+    def _take(self, risk: BlockRisk, state: MultiPlaneState, answers: Sequence[Ascended]) -> float:
         """Add the blocks' changes to w, all by the one factor that is best; what they gained.
 
         Blocks that are finding again what was lost gain for themselves at first, and not for w.
         """
         before = state.dual
         state.aside = frozenset() if state.frozen is None else state.frozen.blocks
-        step = _Step.of(state.w, [a for k, a in enumerate(answers) if k not in state.aside])
+        model = risk.point(state.w)
+        step = _Step.of(model, [a for k, a in enumerate(answers) if k not in state.aside])
         state.taken, best = step.taken, step.best
         state.linear += step.linear
         state.square += step.longer
@@ -266,30 +307,31 @@ class MultiPlane:
         gain = state.dual - before
         if state.frozen is not None:
             regaining = [answers[k] for k in sorted(state.aside)]
-            live, regained = self._thaw(state, state.frozen, regaining)
+            live, regained = self._thaw(model, state, state.frozen, regaining)
             state.regained, best, gain = live.taken, min(best, live.best), gain + regained
         self._adapt(state, best, len(answers))
         return gain
 
     def _thaw(
-        self, state: MultiPlaneState, frozen: Frozen, answers: Sequence[Ascended]
-    ) -> tuple[_Step, float]:
+        self, model: LinearPoint, state: MultiPlaneState, frozen: Frozen,
+        answers: Sequence[Ascended],
+    ) -> tuple[_Step, float]:  # fmt: skip
         """Let live take its best step, and then frozen the best one towards live.
 
         Returns
         -------
         live's step, and what it gains of the dual that there would be with live in w
         """
-        w, linear = state.w - frozen.apart, state.linear - frozen.linear
-        before = linear - 0.5 * dot(w, w)
-        live = _Step.of(w, answers)
-        gain = linear + live.linear - 0.5 * dot(w, w) - before
+        point, linear = model.minus(frozen.apart), state.linear - frozen.linear
+        before = linear - 0.5 * point.norm2
+        live = _Step.of(point, answers)
+        gain = linear + live.linear - 0.5 * point.norm2 - before
         for answer in answers:
-            frozen.follow(scale(answer.u, live.taken), live.taken * answer.linear)
-        step = frozen.step(state.w)
-        add_into(state.w, -step, frozen.apart)
+            frozen.follow(answer.u, answer.linear, live.taken)
+        step = frozen.step(model)
+        model.add(-step, frozen.apart)
         state.linear -= step * frozen.linear
-        state.square = dot(state.w, state.w)
+        state.square = model.norm2
         frozen.move(step)
         if step == 1:
             state.frozen = None
@@ -306,13 +348,13 @@ class MultiPlane:
         """A round has asked the oracle: gains and work are counted from it on."""
         n_parts = self._n_parts(risk)
         state.n_asked += 1
-        part = 1.0 if self.enumerates else self.share / n_parts
+        part = 1.0 if self.problem.enumerates else self.options.ask_share / n_parts
         state.since = 0.0 if ask == "all" else state.since + part
         state.gained = state.worked = 0.0
         if state.average is None:
             state.average = np.array(state.w)
         elif state.n_asked % n_parts == 0:
-            mix_into(state.average, state.w, AVERAGING)
+            risk.point(state.average).approach(risk.point(state.w), AVERAGING)
 
     def _count(
         self, state: MultiPlaneState, answers: Sequence[Ascended], gain: float, ask: str
@@ -360,32 +402,19 @@ class MultiPlane:
             dual=bounds.dual,
             gap=bounds.gap,
             risk=None,
-            violation=state.gap / self.C,
-            slack=0.0,
             w_norm=math.sqrt(max(0.0, state.square)),
-            n_cuts=0,
-            n_support_cuts=0,
             n_oracle_calls=state.n_calls,
             n_cache_hits=state.n_visits,
             n_planes=state.n_planes,
-            n_support_planes=state.n_support,
-            n_refused_planes=state.n_refused,
             plane_bytes=state.plane_bytes,
-            qp_iterations=0,
-            qp_gap=0.0,
+            solver=self.name,
+            own={
+                "violation": state.gap / self.problem.C,
+                "n_support_planes": state.n_support,
+                "n_refused_planes": state.n_refused,
+            },
             seconds=dict(state.clock.seconds),
         )
-
-    # --- theory and checkpoints ------------------------------------------------------------
-
-    def bound_on_rounds(
-        self, n_blocks: int, square_radius: float | None, largest_loss: float
-    ) -> int | None:
-        return None
-
-    def restore(self, risk: BlockRisk, arrays: dict[str, np.ndarray]) -> MultiPlaneState:
-        risk.hold(self.C, self.memory_mb, self.seed)
-        return MultiPlaneState.from_arrays(arrays)
 
 
 class _Step(NamedTuple):
@@ -405,13 +434,13 @@ class _Step(NamedTuple):
     longer: float
 
     @classmethod
-    def of(cls, w: np.ndarray, answers: Sequence[Ascended]) -> _Step:
-        """Add to w, in its place, the part of the changes that is best for the dual."""
+    def of(cls, point: LinearPoint, answers: Sequence[Ascended]) -> _Step:
+        """Add to the point, in its place, the part of the changes that is best for the dual."""
         changes, ones = [answer.u for answer in answers], np.ones(len(answers))
         linear = sum(answer.linear for answer in answers)
-        along, apart = advance(w, changes, ones)
+        along, apart = point.advance(changes, ones)
         best = (linear - along) / apart if apart > 0 else 1.0
         taken = min(1.0, max(0.0, best))
         if taken < 1:
-            advance(w, changes, (taken - 1.0) * ones)
+            point.advance(changes, (taken - 1.0) * ones)
         return cls(taken, best, taken * linear, taken * (2 * along + taken * apart))

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
-from distsvm import checks
-from distsvm.cuts.bounds import Bounds, Target
+from distsvm.cuts.bounds import Bounds
 from distsvm.cuts.cut import Cut
 from distsvm.cuts.working_set import WorkingSet
+from distsvm.oracles.task import Task
 from distsvm.qp import make_qp
 from distsvm.qp.base import QPSolution, QPSolver
-from distsvm.risks.base import Answer, Risk
-from distsvm.solvers.base import STALLED_ROUNDS, PhaseClock, Round
-from distsvm.vectors import dot, mix
+from distsvm.risks.base import Answer, CutRisk
+from distsvm.solvers.base import Place, Problem, Solver
+from distsvm.solvers.round import Column, Round
+from distsvm.solvers.state import State, real, whole
+from distsvm.workers.cut_part import CutPartMaker
 
 # The QP's gap is brought to this part of the round's estimated gap C·violation.
 QP_SHARE = 0.1
@@ -29,47 +32,66 @@ TRUST = 0.1
 ROUNDING = 1e-13
 
 
+# Planes of each example in the cache, where scoring them is cheaper than the oracle.
+CACHE_SIZE = 10
+# The line search keeps cuts only for its own direction: so many a block, unless told otherwise.
+LINE_SEARCH_CUTS = 50
+
+
+@dataclass(frozen=True)
+class OneSlackOptions:
+    """The options of the one-slack solver.
+
+    Parameters
+    ----------
+    cache_size : int ≥ 0 or "auto"
+    refresh_fraction : float in (0, 1]
+        When the caches fail, ask the oracle about this part of the examples at a time, until the
+        cut is violated by the working eps or all were asked.
+    stabilise : float in (0, 1]
+        µ: the oracle is asked at (1 − µ)·w_best + µ·w_model; 1 asks at w_model as the paper does.
+    qp : str
+        "native", "cvxpy", "cvxpy:SOLVER", or "line-search" for a step instead of the QP.
+    idle_solves : int ≥ 1
+        Cuts with α = 0 in so many solves are dropped.
+    max_cuts : int or None
+        Above it, cuts are replaced by their aggregate.
+    """
+
+    cache_size: int | str = "auto"
+    refresh_fraction: float = 1.0
+    stabilise: float = 0.3
+    qp: str = "native"
+    idle_solves: int = 50
+    max_cuts: int | None = None
+
+
 @dataclass
-class OneSlackState:
-    """The working set, the bounds, and w of the model they make."""
+class OneSlackState(State):
+    """The working set, the bounds, and w of the model they make.
 
-    working: WorkingSet
-    bounds: Bounds
-    w: np.ndarray
-    start: np.ndarray | None = None
-    number: int = 0
-    asked_violation: float = 0.0  # of the last cut from the oracle
-    full_violation: float = 0.0  # of the last one that asked about all examples
-    sharpness: float = 1.0
-    n_stalled: int = 0
-    late: bool = False
-    n_calls: int = 0
-    n_hits: int = 0
-    n_planes: int = 0
-    plane_bytes: int = 0  # beside the caches, whose room is known from the start
-    clock: PhaseClock = field(default_factory=PhaseClock)
+    Parameters
+    ----------
+    asked_violation, full_violation : float
+        Of the last cut from the oracle, and of the last one that asked about all examples.
+    sharpness : float
+        How much more precisely the QP is solved than a round deserves, after rounds without gain.
+    """
 
-    @property
-    def stalled(self) -> bool:
-        return self.n_stalled >= STALLED_ROUNDS
+    working: WorkingSet = field(default_factory=lambda: WorkingSet(np.zeros(1)))
+    n_calls: int = whole()
+    n_hits: int = whole()
+    n_planes: int = whole()
+    asked_violation: float = real()
+    sharpness: float = real(1.0)
+    full_violation: float = real()
 
     @property
     def n_bytes(self) -> int:
         return self.working.n_bytes
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        return (
-            self.working.arrays()
-            | self.bounds.arrays()
-            | {
-                "w": self.w,
-                "numbers": np.array(
-                    [self.number, self.n_stalled, self.n_calls, self.n_hits, self.n_planes]
-                ),
-                "reals": np.array([self.asked_violation, self.sharpness, self.full_violation]),
-                "start": np.zeros(0) if self.start is None else self.start,
-            }
-        )
+    def more_arrays(self) -> dict[str, np.ndarray]:
+        return self.working.arrays()
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,129 +109,137 @@ class Found:
 
 
 @dataclass(frozen=True)
-class OneSlack:
-    """One slack for all examples, or one a block of shards.
+class OneSlack(Solver[CutRisk, OneSlackState]):
+    """One slack for all examples, or one a block of shards."""
 
-    Parameters
-    ----------
-    C : float
-        The problem's.
-    eps, rel_gap : float or None
-        The gap to reach, as Target says. It makes the working eps of each round: a cut is worth
-        adding when it is violated by more than that.
-    rescaling : "margin" or "slack"
-        Only the theory's bound asks.
-    qp : str
-        "native", "cvxpy", "cvxpy:SOLVER", or "line-search" for a step instead of the QP.
-    refresh_fraction : float in (0, 1]
-        When the caches fail, ask the oracle about this part of the examples at a time, until the
-        cut is violated by the working eps or all were asked.
-    stabilise : float in (0, 1]
-        µ: the oracle is asked at (1 − µ)·w_best + µ·w_model; 1 asks at w_model as the paper does.
-    idle_solves : int
-        Cuts with α = 0 in so many solves are dropped.
-    max_cuts : int or None
-        Above it, cuts are replaced by their aggregate.
-    max_rounds : int or None
-        The last round allowed asks the oracle, so that it certifies.
-    """
+    name: ClassVar[str] = "one-slack"
+    Options: ClassVar[type] = OneSlackOptions
+    State: ClassVar[type[State]] = OneSlackState
+    needs: ClassVar[frozenset[str]] = frozenset({"planes"})
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("violation", "", "(b − ⟨a, w⟩) − ξ of the round's cut at the model's w, summed over "
+               "blocks"),
+        Column("slack", "", "ξ of the model, summed over blocks, before the round's cut"),
+        Column("n_cuts", "cuts", "cuts in the working set", support="n_support_cuts"),
+        Column("n_support_cuts", "", "those with α > 0"),
+        Column("qp_iterations", "", "steps of this round's QP"),
+        Column("qp_gap", "", "the gap of this round's QP"),
+    )  # fmt: skip
 
-    C: float
-    eps: float | None
-    rescaling: str = "margin"
-    qp: str = "native"
-    refresh_fraction: float = 1.0
-    stabilise: float = 1.0
-    idle_solves: int = 50
-    max_cuts: int | None = None
-    max_rounds: int | None = None
-    rel_gap: float | None = None
-    name: str = "one-slack"
+    problem: Problem
+    options: OneSlackOptions = OneSlackOptions()
 
-    def begin(self, risk: Risk, start: np.ndarray | None) -> OneSlackState:
-        limit = np.full(risk.n_blocks, self.C)
+    @classmethod
+    def settled(cls, options: OneSlackOptions, task: Task, place: Place) -> OneSlackOptions:
+        if options.cache_size == "auto":
+            size = 0 if task.enumerates or place.limited else CACHE_SIZE
+            options = replace(options, cache_size=size)
+        return options
+
+    def part_maker(self) -> CutPartMaker:
+        return CutPartMaker(self.cache_size)
+
+    @property
+    def cache_size(self) -> int:
+        """Planes kept of each example; "auto" is settled by then."""
+        return int(self.options.cache_size)
+
+    def risk_kind(self) -> type[CutRisk]:
+        return CutRisk
+
+    def begin(self, risk: CutRisk, start: np.ndarray | None) -> OneSlackState:
+        limit = np.full(risk.n_blocks, self.problem.C)
         # α = 0 is feasible, with w = 0 and D = 0.
-        return OneSlackState(WorkingSet(limit), Bounds(dual=0.0), np.zeros(risk.dim), start)
+        return OneSlackState(Bounds(dual=0.0), risk.zero(), start=start, working=WorkingSet(limit))
 
-    def follow(self, risk: Risk, earlier: OneSlackState, factor: float) -> OneSlackState:
-        working = earlier.working
-        working.rescale(np.full(risk.n_blocks, self.C), factor)
-        state = OneSlackState(
-            working, earlier.bounds.rescaled(factor), factor * earlier.w,
-            asked_violation=earlier.asked_violation, full_violation=earlier.full_violation,
-        )  # fmt: skip
-        self._solve(risk, state, make_qp(self.qp), violation=0.0)
+    def restore(self, risk: CutRisk, arrays: Mapping[str, np.ndarray]) -> OneSlackState:
+        state = super().restore(risk, arrays)
+        state.working = WorkingSet.from_arrays(state.working.limit, dict(arrays), risk.dim)
+        if arrays["reals"].size == 2:  # violations of partial rounds were not kept apart once
+            state.full_violation = state.asked_violation
         return state
 
-    def rounds(self, risk: Risk, state: OneSlackState) -> Iterator[Round]:
-        qp = make_qp(self.qp)
+    def follow(self, risk: CutRisk, earlier: OneSlackState, factor: float) -> OneSlackState:
+        working = earlier.working
+        working.rescale(np.full(risk.n_blocks, self.problem.C), factor)
+        state = OneSlackState(
+            earlier.bounds.rescaled(factor), factor * earlier.w, working=working,
+            asked_violation=earlier.asked_violation, full_violation=earlier.full_violation,
+        )  # fmt: skip
+        self._solve(risk, state, make_qp(self.options.qp), violation=0.0)
+        return state
+
+    def rounds(self, risk: CutRisk, state: OneSlackState) -> Iterator[Round]:
+        qp = make_qp(self.options.qp)
         while True:
             state.number += 1
             before = state.bounds.primal, state.bounds.dual
             found = self._find(risk, state)
-            primal = self._certify(state, found)
+            primal = self._certify(risk, state, found)
             self._add(risk, state, found.answer.cuts)
             solution = self._solve(risk, state, qp, found.violation)
             self._watch(state, found, before)
-            yield self._record(state, found, primal, solution)
+            yield self._record(risk, state, found, primal, solution)
 
-    def is_forced(self, risk: Risk, state: OneSlackState) -> bool:
-        is_last = state.number + 1 == self.max_rounds
-        may_skip = risk.has_cache or self.refresh_fraction < 1
+    def is_forced(self, state: OneSlackState) -> bool:
+        is_last = state.number + 1 == self.problem.max_rounds
+        may_skip = self.cache_size > 0 or self.options.refresh_fraction < 1
         return is_last and may_skip and state.number > 0
 
     # --- the steps of a round --------------------------------------------------------------
 
     def _eps(self, state: OneSlackState) -> float:
-        return Target(self.eps, self.rel_gap).working_eps(self.C, state.bounds.dual)
+        return self.problem.working_eps(state.bounds.dual)
 
-    def _find(self, risk: Risk, state: OneSlackState) -> Found:
+    def _find(self, risk: CutRisk, state: OneSlackState) -> Found:
         """A violated cut from the caches if they have one, else from the oracle."""
         slack, eps = state.working.slack(), self._eps(state)
-        must_certify = state.number in (1, self.max_rounds)
+        must_certify = state.number in (1, self.problem.max_rounds)
+        model, fraction = risk.point(state.w), self.options.refresh_fraction
 
         def found(kind: str, point: np.ndarray, answer: Answer) -> Found:
             state.n_calls += answer.n_calls
             state.n_hits += answer.n_hits
             state.n_planes = answer.n_planes
             state.late = answer.late
-            values = [cut.b - dot(cut.a, state.w) for cut in answer.cuts]
+            values = [cut.b - model.inner(cut.a) for cut in answer.cuts]
             excess = [v - slack[cut.block] for v, cut in zip(values, answer.cuts, strict=True)]
             return Found(kind, point, answer, float(sum(excess)), float(slack.sum()))
 
-        if risk.has_cache and not must_certify:
+        if self.cache_size and not must_certify:
             with state.clock.phase("cache"):
                 cached = found("cached", state.w, risk.cached(state.w))
             least = max(CACHE_SHARE * state.asked_violation, eps, ROUNDING * cached.slack)
             if cached.violation > least:
                 return cached
         with state.clock.phase("cuts"):
-            point = self._point(state)
+            point = self._point(risk, state)
 
         def asked(answer: Answer) -> Found:
             return found("fresh" if answer.fresh else "refreshed", point, answer)
 
         with state.clock.phase("oracle"):
-            if self.refresh_fraction >= 1 or must_certify:
+            if fraction >= 1 or must_certify:
                 return asked(risk.fresh(point))
             while True:
-                some = asked(risk.refresh(point, state.number, self.refresh_fraction))
+                some = asked(risk.refresh(point, state.number, fraction))
                 if some.answer.fresh or some.answer.late or some.violation > eps:
                     return some
 
-    def _point(self, state: OneSlackState) -> np.ndarray:
+    def _point(self, risk: CutRisk, state: OneSlackState) -> np.ndarray:
         """Where to ask the oracle: at the model's w, or drawn towards the best w so far."""
         if state.number == 1 and state.start is not None:
             return state.start
-        if self.stabilise == 1 or state.bounds.w is None:
+        if self.options.stabilise == 1 or state.bounds.w is None:
             return state.w
         # The last cut of all examples said little against the model: let it show its own w. A part
         # of the examples is always violated less, and says nothing here.
-        if state.full_violation <= TRUST * state.bounds.gap / self.C:
+        if state.full_violation <= TRUST * state.bounds.gap / self.problem.C:
             return state.w
-        return mix(state.bounds.w, state.w, self.stabilise)
+        best, model = risk.point(state.bounds.w), risk.point(state.w)
+        return best.mix(model, self.options.stabilise).w
 
-    def _certify(self, state: OneSlackState, found: Found) -> float | None:
+    def _certify(self, risk: CutRisk, state: OneSlackState, found: Found) -> float | None:
         """P at the point that was asked; only a fresh round may say."""
         if found.kind != "cached":
             state.asked_violation = max(0.0, found.violation)
@@ -217,26 +247,33 @@ class OneSlack:
             return None
         state.full_violation = state.asked_violation
         with state.clock.phase("cuts"):
-            primal = 0.5 * dot(found.point, found.point) + self.C * found.answer.risk
+            norm2 = risk.point(found.point).norm2
+            primal = 0.5 * norm2 + self.problem.C * found.answer.risk
         state.bounds.add_primal(primal, found.point, found.answer.exact)
         return primal
 
-    def _add(self, risk: Risk, state: OneSlackState, cuts: list[Cut]) -> None:
+    def _add(self, risk: CutRisk, state: OneSlackState, cuts: list[Cut]) -> None:
         working = state.working
         with state.clock.phase("cuts"):
-            # The truth's cut (0, 0) is in every block without being there.
-            new = [cut for cut in cuts if cut.b > 0 or dot(cut.a, cut.a) > 0]
-            if self.max_cuts is not None:
-                working.shrink(self.max_cuts - len(new), risk.combine)  # the new ones have no α yet
+            new = [cut for cut in cuts if not risk.is_empty(cut)]
+            max_cuts = self._max_cuts(risk)
+            if max_cuts is not None:
+                working.shrink(max_cuts - len(new), risk.combine)  # the new ones have no α yet
             for cut in new:
                 working.add(cut, risk.gram_row(cut, [*working.cuts, cut]))
 
+    def _max_cuts(self, risk: CutRisk) -> int | None:
+        options = self.options
+        if options.max_cuts is None and options.qp == "line-search":
+            return LINE_SEARCH_CUTS * risk.n_blocks
+        return options.max_cuts
+
     def _solve(
-        self, risk: Risk, state: OneSlackState, qp: QPSolver, violation: float
+        self, risk: CutRisk, state: OneSlackState, qp: QPSolver, violation: float
     ) -> QPSolution:
         """Solve the QP as precisely as this round deserves, from the last α; then w and D anew."""
         working = state.working
-        estimated_gap = self.C * max(violation, self._eps(state))
+        estimated_gap = self.problem.C * max(violation, self._eps(state))
         if violation <= 0 and math.isfinite(state.bounds.gap):
             estimated_gap = state.bounds.gap
         with state.clock.phase("qp"):
@@ -244,9 +281,9 @@ class OneSlack:
             solution = qp.solve(working.problem(), working.alpha, tol)
             working.accept(solution)
         with state.clock.phase("cuts"):
-            working.drop_idle(self.idle_solves)
+            working.drop_idle(self.options.idle_solves)
             state.w = risk.weights(working.cuts, working.alpha)
-            state.bounds.add_dual(working.linear() - 0.5 * dot(state.w, state.w))
+            state.bounds.add_dual(working.linear() - 0.5 * risk.point(state.w).norm2)
         return solution
 
     def _watch(self, state: OneSlackState, found: Found, before: tuple[float, float]) -> None:
@@ -260,8 +297,9 @@ class OneSlack:
             state.n_stalled = 0
 
     def _record(
-        self, state: OneSlackState, found: Found, primal: float | None, solution: QPSolution
-    ) -> Round:
+        self, risk: CutRisk, state: OneSlackState, found: Found, primal: float | None,
+        solution: QPSolution,
+    ) -> Round:  # fmt: skip
         bounds = state.bounds
         return Round(
             number=state.number,
@@ -271,20 +309,23 @@ class OneSlack:
             dual=bounds.dual,
             gap=bounds.gap,
             risk=found.answer.risk if found.answer.fresh else None,
-            violation=found.violation,
-            slack=found.slack,
-            w_norm=math.sqrt(dot(state.w, state.w)),
-            n_cuts=len(state.working),
-            n_support_cuts=state.working.n_support,
+            w_norm=math.sqrt(risk.point(state.w).norm2),
             n_oracle_calls=state.n_calls,
             n_cache_hits=state.n_hits,
             n_planes=state.n_planes,
-            qp_iterations=solution.n_iter,
-            qp_gap=solution.gap,
+            solver=self.name,
+            own={
+                "violation": found.violation,
+                "slack": found.slack,
+                "n_cuts": len(state.working),
+                "n_support_cuts": state.working.n_support,
+                "qp_iterations": solution.n_iter,
+                "qp_gap": solution.gap,
+            },
             seconds=dict(state.clock.seconds),
         )
 
-    # --- theory and checkpoints ------------------------------------------------------------
+    # --- theory ----------------------------------------------------------------------------
 
     def bound_on_rounds(
         self, n_blocks: int, square_radius: float | None, largest_loss: float
@@ -293,28 +334,16 @@ class OneSlack:
 
         None elsewhere, and where max ‖ψ‖² is not known or eps is not given, 0 or too large.
         """
-        holds = n_blocks == 1 and self.stabilise == 1 and self.qp != "line-search"
-        if not (holds and square_radius and self.eps):
+        problem, options, eps = self.problem, self.options, self.problem.target.eps
+        holds = n_blocks == 1 and options.stabilise == 1 and options.qp != "line-search"
+        if not (holds and square_radius and eps):
             return None
-        size = 4 * square_radius * self.C
-        if self.rescaling == "slack":
+        size = 4 * square_radius * problem.C
+        if problem.rescaling == "slack":
             start, size = 1 / (size * largest_loss), size * largest_loss**2
         else:
             start = largest_loss / size
-        n_rounds = 4 * size / self.eps
-        if self.eps > size or not math.isfinite(n_rounds) or start <= 0:
+        n_rounds = 4 * size / eps
+        if eps > size or not math.isfinite(n_rounds) or start <= 0:
             return None
         return max(0, math.ceil(math.log2(start))) + math.ceil(n_rounds)
-
-    def restore(self, risk: Risk, arrays: dict[str, np.ndarray]) -> OneSlackState:
-        state = self.begin(risk, arrays["start"] if arrays["start"].size else None)
-        state.working = WorkingSet.from_arrays(state.working.limit, arrays, risk.dim)
-        state.bounds = Bounds.from_arrays(arrays)
-        state.w = arrays["w"]
-        numbers = checks.vector("numbers", arrays["numbers"], "i").tolist()
-        state.number, state.n_stalled, state.n_calls, state.n_hits, state.n_planes = numbers
-        reals = checks.vector("reals", arrays["reals"], "f8").tolist()
-        # Checkpoints of before have two values: violations of partial rounds were not kept apart.
-        state.asked_violation, state.sharpness, *full = reals
-        (state.full_violation,) = full or [state.asked_violation]
-        return state

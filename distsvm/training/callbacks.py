@@ -7,7 +7,8 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 
-from distsvm.solvers.base import Round
+from distsvm.solvers import shown_columns
+from distsvm.solvers.round import Round
 from distsvm.training.path_result import PathPoint
 from distsvm.training.result import TrainResult
 
@@ -74,7 +75,8 @@ class LogRounds(Callback):
 
     def on_round(self, record: Round) -> None:
         if self.verbose >= 2 or record.kind == "fresh":
-            held = f"{record.n_cuts} cuts" if record.has_cuts else f"{record.n_planes} planes"
+            own = shown_columns(record)
+            held = ", ".join(f"{record.value(c.name)} {c.label}" for c in own)
             _tell(
                 f"round {record.number} {record.kind}: primal {record.best_primal:.6g} "
                 f"dual {record.dual:.6g} gap {record.gap:.3g}, {held}, "

@@ -13,6 +13,7 @@ import numpy as np
 from distsvm import checks
 from distsvm.errors import DAMAGE, CheckpointError
 from distsvm.executors.base import Executor
+from distsvm.solvers import EARLIER_NAMES, options_of_solvers
 from distsvm.storage import (
     MANIFEST,
     Place,
@@ -29,9 +30,6 @@ from distsvm.version import __version__
 
 FORMAT = 2
 """In format 1 every file of planes was whole."""
-# Arrays as long as w; the optional ones may be empty.
-VECTORS = {"w", "frozen_a", "frozen_apart"}
-OPTIONAL = {"best_w", "start", "average", "validation_w"}
 
 
 Files: TypeAlias = list[tuple[str, "str | None"]]
@@ -58,12 +56,9 @@ class Checkpoint:
     arrays: dict[str, np.ndarray]
 
     @contextmanager
-    def believed(self, dim: int) -> Iterator[dict[str, np.ndarray]]:
-        """The arrays, to restore a state of vectors of this length; what fails is the file's."""
+    def believed(self) -> Iterator[dict[str, np.ndarray]]:
+        """The arrays, to restore a state from; what fails is the file's."""
         try:
-            for name in (VECTORS | OPTIONAL) & self.arrays.keys():
-                is_empty = name in OPTIONAL and self.arrays[name].shape == (0,)
-                checks.finite(name, self.arrays[name], 0 if is_empty else dim)
             yield dict(self.arrays)
         except CheckpointError:
             raise
@@ -179,7 +174,10 @@ def check_same_problem(folder: Place, earlier: dict[str, Any], problem: dict[str
     was, now = earlier.get("config", {}), problem["config"]
     if not isinstance(was, dict):
         raise CheckpointError(f"{folder} is damaged: its configuration is {was!r:.40}")
-    for name in sorted(set(was) | set(now)):
+    if isinstance(was.get("solver"), str):
+        was = was | {"solver": EARLIER_NAMES.get(was["solver"], was["solver"])}
+    # Earlier versions noted the options of all solvers.
+    for name in sorted((set(was) - options_of_solvers()) | set(now)):
         if was.get(name) != now.get(name):
             raise CheckpointError(
                 f"{folder} belongs to a run with {name}={was.get(name)!r}, not {now.get(name)!r}"

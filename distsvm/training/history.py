@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from distsvm.errors import DAMAGE, CheckpointError, StoreError
-from distsvm.solvers.base import Round
+from distsvm.solvers.round import Round
 from distsvm.storage import (
     MAX_JSON_BYTES,
     Place,

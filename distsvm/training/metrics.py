@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from distsvm.solvers.base import Round
+from distsvm.solvers.round import Round
 from distsvm.training.callbacks import Callback, RunStart
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,20 +16,12 @@ from distsvm.model import Model
 from distsvm.oracles.task import Task
 from distsvm.training.callbacks import Callback, PathStep
 from distsvm.training.config import TrainConfig
+from distsvm.training.loaded import Given
 from distsvm.training.path_result import PathPoint, PathResult, across_folds, lowest_loss
 from distsvm.training.trainer import Trainer
 
 FACTORS = np.logspace(-3, 3, 13)
 """Of the default C, unless values are given."""
-
-
-class Given(NamedTuple):
-    """Training data as the user gave it."""
-
-    data: Any
-    outputs: Any = None
-    weight: Any = None
-    options: dict[str, Any] = {}  # noqa: RUF012 (nobody writes to it)
 
 
 def path(
@@ -83,10 +75,10 @@ def path(
         )
     values = None if Cs is None else checked_values(Cs)
     runs = Runs(task, settings, list(callbacks))
-    given = Given(data, outputs, weight, data_options or {})
+    given = Given(data, outputs, weight, data_options or {}, validation)
     with one_thread():
         if cv is None:
-            points, model = runs.along(values, given, validation)
+            points, model = runs.along(values, given)
             best = None if chosen_by is None else lowest_loss(points)
             return PathResult(
                 points, best, model, chosen_by, runs.load_s, interrupted=runs.interrupted
@@ -97,18 +89,19 @@ def path(
 def _cross_validated(
     runs: Runs, values: Sequence[float] | None, given: Given, cv: int, refit: bool
 ) -> PathResult:
-    trainer = runs.loaded(given, None)
-    trainer.close()
-    values = default_values(trainer.default_C()) if values is None else values
+    with Trainer(runs.task, runs.config, runs.callbacks) as trainer:
+        loaded = trainer.load(given)
+    runs.load_s += loaded.load_s
+    values = default_values(loaded.default_C(runs.config)) if values is None else values
     # Which outputs there are, folds learn from all data: theirs may lack a rare one.
-    within = Runs(trainer.task, runs.config, runs.callbacks)
+    within = Runs(loaded.task, runs.config, runs.callbacks)
     opened = open_data(
         given.data, given.outputs, given.weight, tables=runs.task.tables, **given.options
     )
     seed = runs.config.random_state or 0
     scored = []
     for number, (rest, part) in enumerate(folds(opened, cv, seed), 1):
-        points, _ = within.along(values, Given(rest), part, (number, cv))
+        points, _ = within.along(values, Given(rest, validation=part), (number, cv))
         scored.append(points)
         if within.interrupted:
             break
@@ -116,7 +109,7 @@ def _cross_validated(
     best, model = lowest_loss(points), None
     again: list[PathPoint] = []
     if refit and best is not None and not within.interrupted:
-        again, model = runs.along(values[: best + 1], given, None, (cv + 1, cv))
+        again, model = runs.along(values[: best + 1], given, (cv + 1, cv))
     load_s = runs.load_s + within.load_s
     chosen_by = None if best is None else f"{cv} folds"
     interrupted = runs.interrupted or within.interrupted
@@ -135,7 +128,6 @@ class Runs:
         self,
         values: Sequence[float] | None,
         given: Given,
-        validation: Any,
         fold: tuple[int, int] = (0, 0),
     ) -> tuple[list[PathPoint], Model | None]:
         """A point a value, until one is interrupted; and the model to take.
@@ -144,19 +136,19 @@ class Runs:
         """
         points: list[PathPoint] = []
         model, lowest, is_refit = None, math.inf, fold[0] > fold[1]
-        trainer = self.loaded(given, validation)
-        try:
-            values = default_values(trainer.default_C()) if values is None else values
+        with Trainer(self.task, self.config, self.callbacks) as trainer:
+            loaded = trainer.load(given)
+            self.load_s += loaded.load_s
+            values = default_values(loaded.default_C(self.config)) if values is None else values
+            run = trainer.begin(loaded, C=values[0], watching=False)
             for number, C in enumerate(values, 1):
                 step = PathStep(C, number, len(values), *fold)
                 for callback in self.callbacks:
                     callback.on_step(step)
-                if number == 1:
-                    trainer.begin(C=C)
-                else:
-                    trainer.follow(C)
-                result = trainer.run()
-                score = None if validation is None else trainer.evaluate(result.model.w)
+                if number > 1:
+                    run.follow(C)
+                result = run.run()
+                score = None if given.validation is None else loaded.evaluate(result.model.w)
                 points.append(PathPoint.of(result, score))
                 for callback in self.callbacks:
                     callback.on_point(step, points[-1])
@@ -167,20 +159,7 @@ class Runs:
                     lowest = math.inf if score is None else score.mean_loss
                 if self.interrupted:
                     break
-        finally:
-            trainer.close()
         return points, model
-
-    def loaded(self, given: Given, validation: Any) -> Trainer:
-        """A trainer that has read this data."""
-        trainer = Trainer(self.task, self.config, self.callbacks, watching=False)
-        try:
-            trainer.load(given.data, given.outputs, given.weight, given.options, validation)
-        except BaseException:
-            trainer.close()
-            raise
-        self.load_s += trainer.load_s
-        return trainer
 
 
 def default_values(C: float) -> list[float]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from distsvm.executors.base import Activity
 from distsvm.model import Model
-from distsvm.solvers.base import Round
+from distsvm.solvers.round import Round
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,13 +27,15 @@ class TrainResult:
     stop_reason : str
         "eps", "rel_gap", "max_rounds", "max_seconds", "validation" (no lower loss there),
         "precision" (rounding allows no more), or "interrupted".
-    n_rounds, n_oracle_calls, n_cache_hits, n_cuts, n_support_cuts : int
+    n_rounds, n_oracle_calls, n_cache_hits : int
         An oracle call searches all outputs of one example, also within a visit of the dual ascent;
         a cache hit looks only at planes that are held.
-    n_planes, n_support_planes, n_refused_planes : int
-        Planes that the workers held at the end; of the dual ascent also those with α > 0, and how
-        many were refused on the way because plane_memory_mb was full (they cost rounds, and no
-        bound is any less true).
+    n_planes : int
+        Planes that the workers held at the end.
+    n_cuts, n_support_cuts, n_support_planes, n_refused_planes : int
+        Columns of one solver each (see `own`), 0 for others: cuts at the end and those with α > 0;
+        held planes with α > 0, and how many were refused on the way because plane_memory_mb was
+        full (they cost rounds, and no bound is any less true).
     bound_on_rounds : int or None
         The theory's bound on the number of rounds, where it holds: one-slack with one block,
         stabilise=1 and no line search, until the gap is C·eps, if max ‖ψ‖ is known.
@@ -69,8 +71,7 @@ class TrainResult:
     n_rounds: int
     n_oracle_calls: int
     n_cache_hits: int
-    n_cuts: int
-    n_support_cuts: int
+    n_planes: int
     bound_on_rounds: int | None
     seconds: dict[str, float]
     memory: dict[str, int]
@@ -81,13 +82,36 @@ class TrainResult:
     n_examples: int
     best_validation: dict[str, Any] | None = None
     n_dropped: int = 0
-    n_planes: int = 0
-    n_support_planes: int = 0
-    n_refused_planes: int = 0
     rel_gap: float | None = None
     n_checkpoints: int = 0
     checkpoint_bytes: int = 0
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def solver(self) -> str:
+        """The name of the solver."""
+        return self.history[-1].solver
+
+    @property
+    def own(self) -> dict[str, float]:
+        """The solver's own columns of the last round, by name."""
+        return self.history[-1].own
+
+    @property
+    def n_cuts(self) -> int:
+        return int(self.own.get("n_cuts", 0))
+
+    @property
+    def n_support_cuts(self) -> int:
+        return int(self.own.get("n_support_cuts", 0))
+
+    @property
+    def n_support_planes(self) -> int:
+        return int(self.own.get("n_support_planes", 0))
+
+    @property
+    def n_refused_planes(self) -> int:
+        return int(self.own.get("n_refused_planes", 0))
 
     @property
     def in_words(self) -> str:
@@ -113,7 +137,8 @@ class TrainResult:
         """Everything but model and history, in JSON's terms."""
         left_out = ("model", "history", "activity")
         data = {k: v for k, v in self.__dict__.items() if k not in left_out}
-        return data | {
+        return data | self.own | {
+            "solver": self.solver,
             "activity": [
                 {"worker": a.worker, "shards": list(a.shards), "busy_s": a.busy_s,
                  "n_restarts": a.n_restarts}

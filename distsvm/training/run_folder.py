@@ -16,7 +16,7 @@ from distsvm.errors import DAMAGE, CheckpointError, ConfigError, DistSVMError, S
 from distsvm.oracles.description import describe, rebuild
 from distsvm.oracles.outputs import to_json
 from distsvm.oracles.task import Task
-from distsvm.solvers.base import Round
+from distsvm.solvers.round import Round
 from distsvm.storage import Place, Where, place, read_manifest, remove_folder, write_json
 from distsvm.stores import StorePath
 from distsvm.training.checkpoint import checkpoints_home

@@ -13,7 +13,7 @@ from typing import Any
 
 from distsvm import checks
 from distsvm.errors import DAMAGE, CheckpointError, StoreError
-from distsvm.solvers.base import Round
+from distsvm.solvers.round import Round
 from distsvm.storage import Place, opened_file, read_json, write_bytes
 
 LOCK, STATE, STOP = "lock.json", "state.json", "stop"

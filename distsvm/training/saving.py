@@ -5,15 +5,21 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
+from distsvm import checks
 from distsvm.errors import CheckpointError, StoreError
 from distsvm.executors.base import Executor
 from distsvm.messages import Facts
 from distsvm.oracles.description import describe
 from distsvm.oracles.outputs import canonical, digest
 from distsvm.oracles.task import Task
-from distsvm.solvers.base import Round, State
+from distsvm.risks.base import Risk
+from distsvm.solvers import options_of_solvers
+from distsvm.solvers.base import Solver
+from distsvm.solvers.round import Round
+from distsvm.solvers.state import State
 from distsvm.training.checkpoint import (
     Checkpoint,
     Files,
@@ -34,7 +40,11 @@ FREE_S = 1.0
 
 
 def problem_of(
-    task: Task, config: TrainConfig, solver: Any, cache_size: int, facts: Facts, checks: str
+    task: Task,
+    config: TrainConfig,
+    solver: Solver,
+    facts: Facts,
+    check_fingerprint: str,
 ) -> dict[str, Any]:
     """What a checkpoint belongs to: task, data and the fixed part of the configuration.
 
@@ -42,21 +52,22 @@ def problem_of(
     ----------
     task : Task
         As it was prepared for the data.
-    checks : str
+    check_fingerprint : str
         The fingerprint of the validation data.
     """
     description, arrays = describe(task)
     digests = {name: hashlib.blake2b(array.tobytes()).hexdigest() for name, array in arrays.items()}
     text = canonical([description, digests])
-    # What "auto" came to, which depends on what is free to change.
-    planes = {"solver": type(solver).__name__, "cache_size": cache_size}
+    # What "auto" came to, which depends on what is free to change. Other solvers' options say
+    # nothing of this run.
+    own = {"solver": solver.name} | asdict(solver.options)
+    others = options_of_solvers() - own.keys()
+    fixed = {k: v for k, v in (config.as_dict() | own).items() if k not in TrainConfig.FREE}
     return {
         "task": f"{description['task']}:{digest(text):x}",
         "data": f"{digest(facts.fingerprint):x}",
-        "validation": f"{digest(checks):x}",
-        "config": {
-            k: v for k, v in (config.as_dict() | planes).items() if k not in TrainConfig.FREE
-        },
+        "validation": f"{digest(check_fingerprint):x}",
+        "config": {name: value for name, value in fixed.items() if name not in others},
     }
 
 
@@ -144,7 +155,7 @@ class Saving:
         self.last = state.number
         self.n_written += 1
 
-    def resume(self, manifest: DataManifest, solver: Any, risk: Any) -> Restored | None:
+    def resume(self, manifest: DataManifest, solver: Solver, risk: Risk) -> Restored | None:
         """Go on from the newest checkpoint that can be used; None before the first.
 
         An older one takes the place of one that is damaged, and the notes say so. If none can be
@@ -171,7 +182,7 @@ class Saving:
         log.warning("%s has no checkpoint yet: starting from the beginning", path)
         return None
 
-    def _restored(self, checkpoint: Checkpoint, solver: Any, risk: Any) -> Restored:
+    def _restored(self, checkpoint: Checkpoint, solver: Solver, risk: Risk) -> Restored:
         """Give state and planes back to the solver and the workers."""
         check_same_problem(checkpoint.folder, checkpoint.problem, self.problem)
         if len(checkpoint.planes) != len(self.shards):
@@ -180,8 +191,11 @@ class Saving:
                 f"shards, the run has {len(self.shards)}"
             )
         notes = checkpoint.notes
-        with checkpoint.believed(risk.dim) as arrays:
+        with checkpoint.believed() as arrays:
+            solver.State.check_vectors(arrays, risk.dim)
             best_w = arrays.pop("validation_w", None)
+            if best_w is not None:
+                checks.finite("validation_w", best_w, risk.dim)
             state = solver.restore(risk, arrays)
             state.clock.seconds.update(checkpoint.seconds)
             elapsed_s, load_s = checkpoint.elapsed_s, notes["load_s"]

@@ -1,10 +1,10 @@
-"""From a configuration to a solver and the risk that it talks to."""
+"""From a configuration to a solver, and to the data as the solver wants it cut."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
@@ -16,41 +16,28 @@ from distsvm.data import Dataset
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import DAMAGE, CheckpointError, ConfigError
 from distsvm.executors.base import Executor
-from distsvm.messages import Facts
-from distsvm.oracles.task import Task
-from distsvm.risks.blocks import BlockRisk
-from distsvm.risks.example import ExampleRisk
-from distsvm.solvers import SOLVERS
-from distsvm.solvers.multi_plane import MultiPlane
-from distsvm.solvers.one_slack import OneSlack
+from distsvm.oracles.task import Setting, Task
+from distsvm.solvers import EARLIER_NAMES, solver_named, solver_names
+from distsvm.solvers.base import Place, Problem, Solver, check_needs
 from distsvm.training.config import TrainConfig
 
 log = logging.getLogger(__name__)
 
-CACHE_SIZE = 10
-LINE_SEARCH_CUTS = 50
 ONE_PROCESS = ("serial", "threads")
 N_BLOCKS = 8
-"""Of the dual ascent in several processes, whatever the machine has: more blocks share the work
-between more workers, and take more of it (benchmarks/solvers.py). In one process there is one."""
-
-MANY_COLUMNS = 100
-"""From here on one block of the dual ascent is faster for classes than cuts, whose number grows
-with the columns that matter (benchmarks/defaults.py)."""
-
-WORKER_VECTORS = {OneSlack: 5, MultiPlane: 8}
-"""Of length dim, that a worker of two shards may have of its own if none is sparse, as counted:
-sums that wait for others, the one that is made or the w that is climbed on, and what is on its way.
-One number for all, as pieces, and so bits, must not depend on how many workers there are."""
+"""Where workers share blocks, whatever the machine has: more blocks share the work between more
+workers, and take more of it (benchmarks/solvers.py)."""
 
 
-OWN_OPTIONS: dict[type, tuple[str, ...]] = {
-    OneSlack: (
-        "cache_size", "refresh_fraction", "stabilise", "qp", "idle_solves", "max_cuts",
-    ),
-    MultiPlane: ("ask_share", "plane_memory_mb", "asynchronous"),
-}  # fmt: skip
-"""What means something to one solver only."""
+def place_of(config: TrainConfig, executor: Executor) -> Place:
+    """Where the run is to be, as far as a solver has to know it."""
+    return Place(executor.name in ONE_PROCESS, config.worker_memory_mb is not None)
+
+
+def own_options(config: TrainConfig, solver: type[Solver]) -> Any:
+    """The options of this solver, as the configuration has them."""
+    names = [own.name for own in fields(solver.Options)]
+    return solver.Options(**{name: getattr(config, name) for name in names})
 
 
 @dataclass(frozen=True)
@@ -64,17 +51,19 @@ class Choice:
         None: N_BLOCKS, or fewer where the data gives fewer shards.
     """
 
-    solver: type
+    solver: type[Solver]
     n_blocks: int | None
 
     @classmethod
     def of(cls, config: TrainConfig, task: Task, executor: Executor, data: Dataset) -> Choice:
         """The choice of a new run: it depends on the kind of executor, not on the workers."""
-        solver, n_blocks = _solver(config, task, executor, data), config.n_blocks
-        if n_blocks is None and (
-            solver is OneSlack or (executor.name in ONE_PROCESS and not config.asynchronous)
-        ):
-            n_blocks = 1
+        place = place_of(config, executor)
+        solver = solver_named(_name(config, task, place, data))
+        check_needs(solver, task)
+        options, n_blocks = own_options(config, solver), config.n_blocks
+        solver.check_place(options, place)
+        if n_blocks is None:
+            n_blocks = solver.default_blocks(options, place)
         return cls(solver, n_blocks)
 
     @classmethod
@@ -83,64 +72,62 @@ class Choice:
         used = run.get("used", {})
         try:
             name = run["problem"]["config"]["solver"]
-            solver = {own.__name__: own for own in SOLVERS.values()}[name]
+            solver = solver_named(EARLIER_NAMES.get(name, name))
             # Before there were groups of shards, a block of the dual ascent was a shard.
-            earlier = used["n_shards"] if solver is MultiPlane else run["config"].n_blocks or 1
+            earlier = used["n_shards"] if solver.hosts_blocks else run["config"].n_blocks or 1
             n_blocks = used.get("n_blocks", earlier)
             checks.whole("n_blocks", n_blocks, 1)
         except DAMAGE as error:
             raise CheckpointError(f"{path} is damaged: {error!r}") from error
         return cls(solver, n_blocks)
 
-    @property
-    def holds_planes(self) -> bool:
-        """Whether the workers keep planes with their α, beside no other cache."""
-        return self.solver is MultiPlane
+    def make(self, config: TrainConfig, task: Task, executor: Executor) -> Solver:
+        """The solver, without its C: that is known once the data is."""
+        place = place_of(config, executor)
+        options = own_options(config, self.solver)
+        self.solver.check_place(options, place)
+        problem = Problem(
+            C=1.0, target=Target(config.eps, config.rel_gap), rescaling=config.rescaling,
+            max_rounds=config.max_rounds, seed=config.random_state or 0,
+            largest_loss=task.largest_loss if task.compiled and not task.enumerates else None,
+            enumerates=task.enumerates, weighs_features=task.weighs_features,
+        )  # fmt: skip
+        return self.solver(problem, self.solver.settled(options, task, place))
 
-    @property
-    def worker_vectors(self) -> int:
-        """The vectors of length dim that a worker is given room for."""
-        return WORKER_VECTORS[self.solver]
 
-
-def _solver(config: TrainConfig, task: Task, executor: Executor, data: Dataset) -> type:
+def _name(config: TrainConfig, task: Task, place: Place, data: Dataset) -> str:
+    """The solver that is named, or the only one whose own options are, or the task's choice."""
     if config.solver != "auto":
-        return SOLVERS[config.solver]
+        return config.solver
     default = TrainConfig()
     named = [
-        solver
-        for solver, names in OWN_OPTIONS.items()
-        if any(getattr(config, name) != getattr(default, name) for name in names)
+        name
+        for name in solver_names()
+        if own_options(config, solver_named(name)) != own_options(default, solver_named(name))
     ]
     if len(named) == 1:
         return named[0]
-    suited = SOLVERS[task.suited_solver]
-    if task.enumerates and suited is MultiPlane:
-        # Measured for one block of many columns in memory; elsewhere cuts are faster.
-        one_block = executor.name in ONE_PROCESS and config.n_blocks in (None, 1)
-        if not one_block or config.worker_memory_mb is not None or _has_few_columns(data, task):
-            return OneSlack
-    return suited
+    one_block = place.one_process and config.n_blocks in (None, 1)
+    n_columns = _n_columns(data, task) if one_block and not place.limited else None
+    chosen = task.choose_solver(Setting(one_block, place.limited, n_columns))
+    for name in named:
+        if name != chosen:
+            own = (option.name for option in fields(solver_named(name).Options))
+            given = next(o for o in own if getattr(config, o) != getattr(default, o))
+            raise ConfigError(f"{given} is for solver={name!r}, and this run's is {chosen}")
+    return chosen
 
 
-def _has_few_columns(data: Dataset, task: Task) -> bool:
-    """Whether the beginning of the data shows fewer than MANY_COLUMNS."""
+def _n_columns(data: Dataset, task: Task) -> int | None:
+    """The columns of features that the beginning of the data shows."""
+    if not task.tables:
+        return None
     spec = data.specs(None, task.cost)[0]
-    n_columns = spec.seen_columns() if hasattr(spec, "seen_columns") else None
-    return n_columns is not None and n_columns < MANY_COLUMNS
-
-
-def cache_size(config: TrainConfig, task: Task, choice: Choice) -> int:
-    """Planes of each example in the one-slack solver's cache."""
-    if choice.holds_planes:
-        return 0
-    if config.cache_size == "auto":
-        return 0 if task.enumerates or config.worker_memory_mb is not None else CACHE_SIZE
-    return int(config.cache_size)
+    return spec.seen_columns() if hasattr(spec, "seen_columns") else None
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class DataCut:
     """Training data as it is cut.
 
     Parameters
@@ -149,21 +136,24 @@ class Cut:
     blocks : list of range
         The shards of each block.
     specs : list of ShardSpec
-        What workers host, each as one: the shards, or in the dual ascent the blocks.
+        What workers host, each as one: the shards, or the blocks.
+    hosts : list of range
+        What is hosted of each block.
     """
 
     n_shards: int
     blocks: list[range]
     specs: list[ShardSpec]
+    hosts: list[range]
 
 
-def cut_data(data: Dataset, config: TrainConfig, task: Task, choice: Choice) -> Cut:
+def cut_data(data: Dataset, config: TrainConfig, task: Task, choice: Choice) -> DataCut:
     """The shards of the training data, and their groups.
 
-    In the dual ascent a block is one until the number of shards is given.
+    Where workers host blocks, a block is one shard until the number of shards is given.
     """
-    n_shards, n_blocks = config.n_shards, choice.n_blocks
-    if choice.holds_planes and n_shards is None:
+    n_shards, n_blocks, hosts_blocks = config.n_shards, choice.n_blocks, choice.solver.hosts_blocks
+    if hosts_blocks and n_shards is None:
         if n_blocks is None:
             n_blocks = min(N_BLOCKS, len(data.specs(None, task.cost)))
         n_shards = n_blocks
@@ -171,10 +161,10 @@ def cut_data(data: Dataset, config: TrainConfig, task: Task, choice: Choice) -> 
     if config.n_blocks is not None and config.n_blocks > len(specs):
         log.warning("n_blocks=%d, but there are only %d shards", config.n_blocks, len(specs))
     blocks = groups(len(specs), N_BLOCKS if n_blocks is None else n_blocks)
-    hosted = specs
-    if choice.holds_planes:
-        hosted = [_joined(specs[block.start : block.stop]) for block in blocks]
-    return Cut(len(specs), blocks, hosted)
+    if not hosts_blocks:
+        return DataCut(len(specs), blocks, specs, blocks)
+    joined = [_joined(specs[block.start : block.stop]) for block in blocks]
+    return DataCut(len(specs), blocks, joined, [range(k, k + 1) for k in range(len(joined))])
 
 
 def groups(n_shards: int, n_blocks: int) -> list[range]:
@@ -193,44 +183,3 @@ def _joined(specs: Sequence[Any]) -> ShardSpec:
             "block; expected n_blocks alone, or both equal"
         )
     return first.joined(others)
-
-
-def make_solver(
-    config: TrainConfig, task: Task, executor: Executor, choice: Choice, cut: Cut, facts: Facts,
-    C: float, target: Target, has_cache: bool,
-) -> tuple[Any, Any]:  # fmt: skip
-    """The solver and its risk."""
-    if config.asynchronous:
-        _check_together(choice, executor)
-    if choice.holds_planes:
-        solver = MultiPlane(
-            C=C, eps=target.eps, rel_gap=target.rel_gap, share=config.ask_share,
-            memory_mb=config.plane_memory_mb,
-            seed=config.random_state or 0, max_rounds=config.max_rounds,
-            enumerates=task.enumerates, weighs_features=task.weighs_features,
-            largest_loss=task.largest_loss if task.compiled and not task.enumerates else None,
-        )  # fmt: skip
-        return solver, BlockRisk(
-            executor, range(len(cut.blocks)), task.dim, facts.n_examples, facts.weight,
-            config.asynchronous,
-        )  # fmt: skip
-    max_cuts = config.max_cuts
-    if max_cuts is None and config.qp == "line-search":
-        max_cuts = LINE_SEARCH_CUTS * len(cut.blocks)
-    one_slack = OneSlack(
-        C=C, eps=target.eps, rel_gap=target.rel_gap, rescaling=config.rescaling, qp=config.qp,
-        refresh_fraction=config.refresh_fraction, stabilise=config.stabilise,
-        idle_solves=config.idle_solves, max_cuts=max_cuts, max_rounds=config.max_rounds,
-    )  # fmt: skip
-    risk = ExampleRisk(executor, cut.blocks, task.dim, facts.n_examples, facts.weight, has_cache)
-    return one_slack, risk
-
-
-def _check_together(choice: Choice, executor: Executor) -> None:
-    if not choice.holds_planes:
-        raise ConfigError("asynchronous is for solver='multi-plane', and this run's is one-slack")
-    if executor.name not in ONE_PROCESS:
-        raise ConfigError(
-            f"asynchronous with executor={executor.name!r}: expected 'threads' or 'serial', for "
-            "blocks see each other's changes only in one process"
-        )

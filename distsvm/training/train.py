@@ -13,6 +13,7 @@ from distsvm.oracles.task import Task
 from distsvm.storage import Where
 from distsvm.training.callbacks import Callback
 from distsvm.training.config import TrainConfig
+from distsvm.training.loaded import Given
 from distsvm.training.result import TrainResult
 from distsvm.training.run_folder import RunFolder
 from distsvm.training.trainer import Trainer
@@ -70,11 +71,10 @@ def train(
     with one_thread():
         trainer = Trainer(task, settings, list(callbacks))
         try:
-            if resume:
-                trainer.hold()
-            trainer.load(data, outputs, weight, data_options or {}, validation)
-            trainer.begin(start, resume)
-            return trainer.run()
+            choice = trainer.hold() if resume else None
+            given = Given(data, outputs, weight, data_options or {}, validation)
+            loaded = trainer.load(given, choice)
+            return trainer.begin(loaded, start, resume=resume).run()
         except BaseException as error:
             trainer.fail(error)
             raise

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from distsvm.errors import CheckpointError
 from distsvm.messages import Planes
 from distsvm.oracles.oracle import Oracle
 from distsvm.storage import Place, place, read_each, write_each
+from distsvm.workers.part import Keeper, WorkerPart
 
 LONGEST = 8
 """Files of a chain; the next one is whole again."""
@@ -29,15 +30,6 @@ MOST = 0.5
 """The next file is whole, too, where the planes of so many examples have changed."""
 WASTE = 1
 """The next file is whole, too, where those after the first have so many times the planes of it."""
-
-
-class Keeper(Protocol):
-    """Who holds planes, and knows of which examples they have changed, unless that is None."""
-
-    @property
-    def changed(self) -> np.ndarray | None: ...
-
-    def state(self, rows: np.ndarray | None = None) -> Mapping[str, np.ndarray]: ...
 
 
 class Link(NamedTuple):
@@ -54,17 +46,14 @@ class Chain:
         self._keeper: Keeper | None = None
         self._links: list[Link] = []
 
-    def write(
-        self, path: str, earlier: tuple[str, str | None] | None, keeper: Keeper,
-        first: dict[str, np.ndarray],
-    ) -> str:  # fmt: skip
+    def write(self, path: str, earlier: tuple[str, str | None] | None, part: WorkerPart) -> str:
         """Write a file, and return its digest.
 
         Parameters
         ----------
         earlier : path and digest of the file in the checkpoint before, if there is one
-        first : arrays that come before the planes
         """
+        keeper, first = part.keeper, {"turn": np.array(part.turn)}
         links = self._links if self._keeper is keeper else []
         goes_on = earlier is not None and _goes_on(links, earlier[1], keeper)
         if not (goes_on and earlier and _linked(earlier[0], path, links)):

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import reduce
-from itertools import islice
 from operator import add
 from typing import Any
 
@@ -20,25 +19,30 @@ from distsvm.data.packed import files_of
 from distsvm.data.readers.lines import described
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import DAMAGE, CheckpointError, DataError, StoreError
-from distsvm.messages import Ascended, Ascent, Facts, Holding, Planes, Score, Summary, Sums
-from distsvm.oracles.climber import Live
-from distsvm.oracles.oracle import Oracle, Separation
+from distsvm.messages import Facts, Score, Summary
+from distsvm.oracles.oracle import Oracle
 from distsvm.oracles.task import Task
 from distsvm.storage import place
 from distsvm.workers import chain
-from distsvm.workers.ascent import BlockAscent
-from distsvm.workers.cache import PlaneCache
-from distsvm.workers.pieced_ascent import PiecedAscent
+from distsvm.workers.part import NoPart, PartMaker, WorkerPart
 from distsvm.workers.pieces import PiecedOracle, pack_pieces
 
 log = logging.getLogger(__name__)
 
 
 class ShardWorker:
-    """Loads one shard, binds a task to it and answers rounds; a rebuilt one has an empty cache.
+    """Loads one shard, binds a task to it, and hosts the part of a solver that answers rounds.
 
     With limited memory the shard stays on disk, and is worked through in pieces; see
     distsvm.workers.pieces.
+
+    Attributes
+    ----------
+    oracle : Oracle
+    weight : float64 array of shape (n,)
+        c_i, class weights included; known once the task is bound.
+    dim : int
+        The length of w.
     """
 
     def __init__(self, spec: ShardSpec, keeping: Keeping | None = None) -> None:
@@ -65,7 +69,6 @@ class ShardWorker:
         self,
         task: Task,
         rescaling: str = "margin",
-        cache_size: int = 0,
         first: int | None = None,
         *,
         keep_outputs: bool = False,
@@ -92,27 +95,24 @@ class ShardWorker:
             self.outputs = shard.y if keep_outputs else None
             self.oracle = task.oracle(shard, rescaling)
             self.own_weight = np.ones(shard.n) if shard.weight is None else shard.weight
-        self.cache = PlaneCache(self.oracle, cache_size)
-        self._dim = task.dim
-        self._round: int | None = None
-        self._answers: list[Separation] = []
-        self._turn, self._ends_at = 0, math.inf
+        self.dim, self.weight, self._ends_at = task.dim, self.own_weight, math.inf
+        self.part: WorkerPart = NoPart()
         self._chain = chain.Chain()
-        self.ascent: BlockAscent | PiecedAscent | None = None
         return self.oracle.unseen()
 
     def bind(
-        self, task: Task, rescaling: str, cache_size: int, fingerprint: bool, first: int
+        self, task: Task, rescaling: str, make_part: PartMaker, fingerprint: bool, first: int
     ) -> Facts:
         """Get ready for rounds, and tell what the run has to know of this shard.
 
         Examples that the task cannot be trained on are refused, or left out if it says so.
         """
-        self.attach(task, rescaling, cache_size, first)
-        n_dropped = self._drop_unfit(task, cache_size)
+        self.attach(task, rescaling, first)
+        n_dropped = self._drop_unfit(task)
         factor = self.oracle.class_weights()
         self.weight = self.own_weight if factor is None else self.own_weight * factor
         square_norm, square_radius = self.oracle.size(self.weight)
+        self.part = make_part(self)
         return Facts(
             n_examples=self.oracle.n,
             n_dropped=n_dropped,
@@ -121,11 +121,11 @@ class ShardWorker:
             square_norm=square_norm,
             square_radius=square_radius,
             data_bytes=self.oracle.n_bytes,
-            plane_bytes=self.cache.n_bytes,
+            plane_bytes=self.part.n_bytes,
             fingerprint=self.fingerprint() if fingerprint else "",
         )
 
-    def _drop_unfit(self, task: Task, cache_size: int) -> int:
+    def _drop_unfit(self, task: Task) -> int:
         """Refuse the first unfit example by name, or drop all of them and return their number."""
         unfit = self.oracle.unfit()
         if task.unfit == "error":
@@ -137,7 +137,6 @@ class ShardWorker:
             kept = np.delete(np.arange(self.oracle.n), list(unfit))
             self.oracle = self.oracle.take(kept)
             self.own_weight = self.own_weight[kept]
-            self.cache = PlaneCache(self.oracle, cache_size)
         return len(unfit)
 
     # --- rounds ----------------------------------------------------------------------------
@@ -146,109 +145,18 @@ class ShardWorker:
         """Ask no more from this time on, in seconds since the epoch: answers say they are late."""
         self._ends_at = ends_at
 
+    def on_part(self, method: str, *args: Any) -> Any:
+        """Call a method of the solver's part."""
+        return getattr(self.part, method)(*args)
+
     @contextmanager
-    def _limited(self) -> Iterator[None]:
+    def limited(self) -> Iterator[None]:
+        """Within it, the oracle answers until the time is over."""
         self.oracle.ends_at = self._ends_at
         try:
             yield
         finally:
             self.oracle.ends_at = math.inf
-
-    def fresh(self, w: np.ndarray) -> Sums:
-        """The exact round: the oracle on every example at w."""
-        self._round, self._answers = None, []  # of another C, whose rounds had the same numbers
-        view, tally = self.oracle.view(w), Tally(self)
-        with self._limited():
-            for rows in self.oracle.in_time(self.oracle.chunks(np.arange(self.oracle.n))):
-                tally.add_fresh(self._ask(view, rows))
-        return tally.sums(n_calls=tally.n_fresh, late=tally.n_fresh < self.oracle.n)
-
-    def cached(self, w: np.ndarray) -> Sums:
-        """A cut from the caches alone."""
-        view, tally = self.oracle.view(w), Tally(self)
-        for rows in self.oracle.chunks(np.arange(self.oracle.n)):
-            tally.add_cached(*self.cache.best(view, rows))
-        return tally.sums(n_calls=0)
-
-    def refresh(self, w: np.ndarray, round_number: int, fraction: float) -> Sums:
-        """The oracle on the next `fraction` of the examples, the caches for those not yet asked.
-
-        Calls with one round number belong to one w; each asks examples that were not asked before
-        and uses the earlier answers again. Once all were asked the sums are those of an exact
-        round, and n_fresh says so. Rounds take turns, so that every example is asked in time.
-        """
-        n, view, tally = self.oracle.n, self.oracle.view(w), Tally(self)
-        if round_number != self._round:
-            self._round, self._answers = round_number, []
-        n_asked = sum(len(answer.planes) for answer in self._answers)
-        wanted = (self._turn + np.arange(min(n - n_asked, int(np.ceil(fraction * n))))) % max(1, n)
-        n_more = 0
-        with self._limited():
-            for rows in self.oracle.in_time(self.oracle.chunks(wanted)):
-                self._answers.append(self._ask(view, rows))
-                n_more += len(self._answers[-1].planes)
-        self._turn = int((self._turn + n_more) % max(1, n))  # all examples may be left out
-        waiting = np.ones(n, dtype=bool)
-        for answer in self._answers:
-            waiting[answer.planes.row] = False
-            tally.add_fresh(answer)
-        for rows in self.oracle.chunks(np.flatnonzero(waiting)):
-            tally.add_cached(*self.cache.best(view, rows))
-        return tally.sums(n_calls=n_more, late=n_more < wanted.size)
-
-    def _ask(self, view: Any, rows: np.ndarray) -> Separation:
-        answer = self.oracle.separate(view, rows)
-        self.cache.insert(answer.planes)
-        return answer
-
-    # --- dual ascent -----------------------------------------------------------------------
-
-    def hold(
-        self, C_share: float, memory_mb: float, seed: int = 0, n_apart: int = 1, block: int = 0
-    ) -> None:
-        """Begin the dual ascent, with all α at the truths; `C_share` is C / Σc of all examples."""
-        self._held = C_share, memory_mb, seed, n_apart, block
-        self._begin_ascent()
-
-    def _begin_ascent(self) -> None:
-        C_share, memory_mb, seed, n_apart, block = self._held
-        if not isinstance(self.oracle, PiecedOracle):
-            self.ascent = BlockAscent(
-                self.oracle, self.weight, C_share, self._dim, memory_mb, seed, block, n_apart
-            )
-            return
-        assert self._store is not None
-        memory_mb = min(memory_mb, self._keeping.piece_mb)
-        self.ascent = PiecedAscent(
-            self.oracle, self._store.folder, self.weight, C_share, self._dim, memory_mb, seed,
-            block, n_apart,
-        )  # fmt: skip
-
-    def rescale(self, C_share: float, factor: float, taken: float) -> None:
-        """Go on with the dual ascent at another C; see BlockAscent.rescale."""
-        assert self.ascent is not None, "hold() comes first"
-        self._held = C_share, *self._held[1:]
-        self.ascent.rescale(C_share, factor, taken)
-
-    def ascend(
-        self, w: np.ndarray, point: np.ndarray | None, todo: Ascent, live: Live | None = None
-    ) -> Ascended:
-        """One round of the dual ascent; see BlockAscent.round."""
-        assert self.ascent is not None, "hold() comes first"
-        if self.ascent.number not in (0, todo.number - 1):
-            self.ascent.fall_behind()  # it was given the planes of an earlier round
-        regain = todo.regain
-        if regain is not None and self._held[-1] in regain.blocks:
-            todo = replace(todo, taken=regain.taken)
-            if regain.w is not None:
-                w, point = regain.w, w if point is None else point  # P is still asked for at w
-        with self._limited():
-            return self.ascent.round(w, point, todo, live)
-
-    def holding(self) -> Holding:
-        """Σ α·p and Σ α·q before the last round's changes."""
-        assert self.ascent is not None, "hold() comes first"
-        return self.ascent.holding()
 
     # --- predictions -----------------------------------------------------------------------
 
@@ -260,7 +168,7 @@ class ShardWorker:
     def evaluate(self, w: np.ndarray, limited: bool = False) -> Score:
         """Loss and accuracy of w's predictions; if limited, of those made before time is over."""
         view, total = self.oracle.view(w), Score(0, 0.0, 0.0, 0)
-        with self._limited() if limited else nullcontext():
+        with self.limited() if limited else nullcontext():
             for rows in self.oracle.in_time(self.oracle.chunks(np.arange(self.oracle.n))):
                 outputs = self.oracle.decode(view, rows)
                 total += self._score(rows[: len(outputs)], outputs)
@@ -298,7 +206,7 @@ class ShardWorker:
 
     def carry(self) -> dict[str, np.ndarray]:
         """What a worker has to be given that takes over this shard with all its planes."""
-        return dict(self._learned())
+        return dict(self.part.state())
 
     def copy(self) -> dict[str, np.ndarray] | None:
         """As carry; None where memory is limited and the planes of all pieces may not fit."""
@@ -308,18 +216,16 @@ class ShardWorker:
         """Go on with what `carry` gave; False where that was of a shard in other pieces."""
         return self._take_up(iter(state.items()))
 
-    def _learned(self) -> Iterator[tuple[str, np.ndarray]]:
-        own = self.cache if self.ascent is None else self.ascent
-        yield "turn", np.array(self._turn)
-        yield from own.state().items()
+    def piece_room(self) -> tuple[str, float]:
+        """A folder for what a piece leaves there, and the MB that one piece may take in memory."""
+        if self._store is None:
+            raise RuntimeError("a shard in memory has no pieces")
+        return self._store.folder, self._keeping.piece_mb
 
     def _take_up(self, named: Iterator[tuple[str, np.ndarray]]) -> bool:
-        own = self.cache if self.ascent is None else self.ascent
-        turn = dict(islice(named, 1))["turn"]
-        if not own.restore(named):
+        if not self.part.restore(named):
             log.warning("the planes are of a shard in other pieces, and are left out")
             return False
-        self._turn = int(turn)
         return True
 
     def save_planes(self, path: str, earlier: tuple[str, str | None] | None = None) -> str:
@@ -327,8 +233,7 @@ class ShardWorker:
 
         Planes that the file `earlier`, given by path and digest, has are not written again.
         """
-        own = self.cache if self.ascent is None else self.ascent
-        return self._chain.write(path, earlier, own, {"turn": np.array(self._turn)})
+        return self._chain.write(path, earlier, self.part)
 
     def load_planes(self, path: str, digest: str | None) -> bool:
         """Take up the planes that `save_planes` wrote; False where they are of other pieces.
@@ -356,42 +261,3 @@ class ShardWorker:
         except StoreError as error:
             log.warning("a shard goes on without its planes: %s", error)
             return False
-
-
-class Tally:
-    """The sums of one round of one shard, as they grow."""
-
-    def __init__(self, worker: ShardWorker) -> None:
-        self._worker = worker
-        self._a = worker.oracle.total(worker._dim)
-        self._b = self._upper = 0.0
-        self.n_fresh = self._n_hits = 0
-        self._exact = True
-
-    def add_fresh(self, answer: Separation) -> None:
-        self._add(answer.planes, answer.upper)
-        self.n_fresh += len(answer.planes)
-        self._exact &= answer.exact
-
-    def add_cached(self, planes: Planes, values: np.ndarray) -> None:
-        self._add(planes, values)
-        self._n_hits += len(planes)
-
-    def sums(self, n_calls: int, late: bool = False) -> Sums:
-        return Sums(
-            a=self._a.vector(),
-            b=self._b,
-            upper=self._upper,
-            n_fresh=self.n_fresh,
-            n_calls=n_calls,
-            n_hits=self._n_hits,
-            n_planes=self._worker.cache.n_planes,
-            exact=self._exact,
-            late=late,
-        )
-
-    def _add(self, planes: Planes, upper: np.ndarray) -> None:
-        weight = self._worker.weight[planes.row]
-        self._a.add(planes, weight)
-        self._b += float(weight @ planes.loss)
-        self._upper += float(weight @ upper)

@@ -12,7 +12,7 @@ from distsvm.cli.formatting import Style, visible
 from distsvm.cli.output import Screen
 from distsvm.cli.progress import COMPILING, Progress, bar, plain_line, render
 from distsvm.kernels.compiling import on_first_compile
-from distsvm.solvers.base import Round
+from distsvm.solvers.round import Round
 from distsvm.training.callbacks import RunStart
 
 START = RunStart(
@@ -24,9 +24,10 @@ START = RunStart(
 def record(number, gap, kind="fresh", **more):
     facts = {
         "primal": None, "best_primal": 1234567.891 + gap, "dual": 1234567.891, "risk": None,
-        "violation": 0.1, "slack": 0.2, "w_norm": 3.0, "n_cuts": 1234, "n_support_cuts": 321,
+        "w_norm": 3.0, "solver": "one-slack",
+        "own": {"n_cuts": 1234, "n_support_cuts": 321},
         "n_oracle_calls": 522_911 * number, "n_cache_hits": 98_765_432, "n_planes": 0,
-        "qp_iterations": 1, "qp_gap": 0.0, "elapsed_s": 2.0 * number,
+        "elapsed_s": 2.0 * number,
         "seconds": {"oracle": 8.0, "cache": 1.0, "qp": 0.5, "cuts": 0.5},
     }  # fmt: skip
     return Round(number=number, kind=kind, gap=gap, **facts | more)

@@ -17,6 +17,7 @@ from distsvm.data.packed import PackedStore
 from distsvm.data.shard import joined
 from distsvm.errors import DataError, TaskError
 from distsvm.oracles.task import Task
+from distsvm.workers.cut_part import CutPartMaker
 from distsvm.workers.shard_worker import ShardWorker
 
 QUICK = {"executor": "serial", "C": 1.0}
@@ -93,9 +94,9 @@ def test_places_are_known_with_limited_memory(tmp_path):
     path = jsonl(tmp_path / "some.jsonl", EXAMPLES)
     spec = open_data(path, tables=False).specs(1)[0]
     worker = ShardWorker(spec, Keeping(str(tmp_path / "kept"), memory_mb=1000.0))
-    worker.bind(Picky("separate"), "margin", 0, False, 10)
+    worker.bind(Picky("separate"), "margin", CutPartMaker(0), False, 10)
     with pytest.raises(TaskError, match=r"line 5 \(example 12\): .*separate"):
-        worker.fresh(np.zeros(1))
+        worker.part.fresh(np.zeros(1))
 
 
 TREES = "(S (N dogs) (V bark))\n# a comment\n(S (N cats)\n   (V purr)) (S (N a) (V b))\n"

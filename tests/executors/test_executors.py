@@ -94,6 +94,10 @@ def test_results_follow_the_shards_that_were_asked(make, kind):
     assert executor.prepare("set_scale", each=[(float(i),) for i in range(5)]) == [0, 2, 6, 12, 20]
     assert executor.run("counted") == [0, 2, 6, 12, 20]
     assert executor.reduce("number", groups=[range(3, 5), range(0, 2)]) == [7, 1]
+    own = executor.reduce(
+        "combine", "a", groups=[range(3, 5), range(0, 2)], each=[(30,), (40,), (0,), (10,)]
+    )
+    assert own == [(3, "a", 30, 4, "a", 40), (0, "a", 0, 1, "a", 10)]
 
 
 @everywhere

@@ -3,7 +3,7 @@
 import json
 import math
 
-from distsvm.solvers.base import Round
+from distsvm.solvers.round import Round
 from distsvm.training.config import TrainConfig
 
 
@@ -13,13 +13,17 @@ def record(number, **changes):
     seconds = 0.5 + 0.1 * number
     values = {
         "number": number, "kind": "fresh", "primal": 100 + gap / 2, "best_primal": 100 + gap / 2,
-        "dual": 100 - gap / 2, "gap": gap, "risk": 0.1, "violation": gap / 1200, "slack": 0.1,
-        "w_norm": 3.0, "n_cuts": min(number, 60), "n_support_cuts": min(number, 20),
-        "n_oracle_calls": 500 * number, "n_cache_hits": 0, "n_planes": 0, "qp_iterations": 4,
-        "qp_gap": 1e-4, "elapsed_s": seconds, "busy_s": (0.4 * seconds, 0.6 * seconds),
+        "dual": 100 - gap / 2, "gap": gap, "risk": 0.1, "w_norm": 3.0,
+        "n_oracle_calls": 500 * number, "n_cache_hits": 0, "n_planes": 0,
+        "elapsed_s": seconds, "busy_s": (0.4 * seconds, 0.6 * seconds),
         "seconds": {"oracle": 0.05 * number, "cache": 0.0, "qp": 0.01 * number, "cuts": 0.0},
     }  # fmt: skip
-    return Round(**values | changes)
+    own = {
+        "violation": gap / 1200, "slack": 0.1, "n_cuts": min(number, 60),
+        "n_support_cuts": min(number, 20), "qp_iterations": 4, "qp_gap": 1e-4,
+    }  # fmt: skip
+    own |= {name: changes.pop(name) for name in own.keys() & changes.keys()}
+    return Round(**{"solver": "one-slack", "own": own} | values | changes)
 
 
 def result_of(history, **changes):
@@ -29,8 +33,8 @@ def result_of(history, **changes):
     return {
         "certificate": "exact", "primal": last.best_primal, "dual": last.dual, "gap": last.gap,
         "stop_reason": "eps", "n_rounds": last.number, "n_oracle_calls": last.n_oracle_calls,
-        "n_cache_hits": last.n_cache_hits, "n_cuts": last.n_cuts,
-        "n_support_cuts": last.n_support_cuts, "bound_on_rounds": 12345, "C": 1000.0, "eps": 0.01,
+        "n_cache_hits": last.n_cache_hits, **last.own, "bound_on_rounds": 12345,
+        "C": 1000.0, "eps": 0.01,
         "seconds": {"load": 0.3, **last.seconds, "other": 0.2, "total": last.elapsed_s},
         "best_validation": None,
         "activity": [

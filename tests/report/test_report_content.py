@@ -36,14 +36,24 @@ def test_the_verdict_compares_gap_over_C_with_eps(tmp_path):
     assert "<dd>0.05</dd><dd>&gt; eps = 0.01</dd>" in verdict(far)
 
 
-def test_what_the_workers_hold_is_told_with_the_limit_of_its_memory(tmp_path):
-    held = {"n_cuts": 0, "n_planes": 5000, "n_support_planes": 1200, "plane_bytes": 3 << 20}
-    config = {"C": 1000.0, "plane_memory_mb": 64.0}
-    roomy = read_run(write_run(tmp_path / "roomy", [record(1, **held)], config=config))
-    assert "<dd>5,000</dd><dd>1,200 with α &gt; 0; 3 of at most 64 MB</dd>" in verdict(roomy)
-    full = [record(1, **held, n_refused_planes=17)]
-    tight = read_run(write_run(tmp_path / "tight", full, config=config))
-    assert "3 of at most 64 MB; 17 refused</dd>" in verdict(tight)
+def test_what_the_workers_hold_is_shown_by_the_labels_of_its_solver(tmp_path):
+    def shown(name, n_refused):
+        own = {"violation": 0.1, "n_support_planes": 1200, "n_refused_planes": n_refused}
+        held = {"solver": "multi-plane", "own": own, "n_planes": 5000, "plane_bytes": 3 << 20}
+        return verdict(read_run(write_run(tmp_path / name, [record(1, **held)])))
+
+    roomy = shown("roomy", 0)
+    assert "<dt>Planes</dt><dd>5,000</dd><dd>1,200 with α &gt; 0; 3 MB</dd>" in roomy
+    assert "Cuts" not in roomy
+    assert "Refused" not in roomy
+    assert "<dt>Refused planes</dt><dd>17</dd>" in shown("tight", 17)
+
+
+def test_columns_of_a_solver_that_is_not_installed_are_left_out(tmp_path):
+    own = {"n_things": 3}
+    page = verdict(read_run(write_run(tmp_path / "run", [record(1, solver="foreign", own=own)])))
+    assert "n_things" not in page
+    assert "Oracle calls" in page
 
 
 def test_the_model_of_the_lowest_validation_loss_is_named(tmp_path):

@@ -15,6 +15,7 @@ from distsvm.oracles.climber import Live
 from distsvm.structures.trees.synthetic import make_treebank
 from distsvm.structures.trees.task import ParseTask
 from distsvm.vectors import to_dense
+from distsvm.workers.ascent_part import AscentPartMaker
 from distsvm.workers.shard_worker import ShardWorker
 
 TOGETHER = {"asynchronous": True, "executor": "threads", "n_workers": 3, "n_blocks": 5}
@@ -76,22 +77,22 @@ def test_what_blocks_answer_is_what_their_alpha_say():
     blocks = []
     for block, spec in enumerate(PairData(inputs, outputs).specs(2)):
         made = ShardWorker(spec)
-        made.bind(task, "margin", 0, False, 0)
-        made.hold(0.4, 10.0, seed=0, block=block)
+        made.bind(task, "margin", AscentPartMaker(), False, 0)
+        made.part.hold(0.4, 10.0, seed=0, block=block)
         blocks.append(made)
     todo = Ascent(
         number=1, taken=1.0, sigma=1.0, ask="all", share=1.0, n_passes=3, n_parts=1,
         least_rate=0.0, tol=0.0,
     )  # fmt: skip
-    answers = [made.ascend(np.zeros(task.dim), None, todo, live) for made in blocks]
+    answers = [made.part.ascend(np.zeros(task.dim), None, todo, live) for made in blocks]
     seen = live.get(lambda: pytest.fail("nobody has climbed on it"))
     np.testing.assert_allclose(seen, sum(to_dense(answer.u) for answer in answers), atol=1e-12)
     for made, answer in zip(blocks, answers, strict=True):
-        stock = made.ascent.stock
+        stock = made.part.ascent.stock
         planes, alpha = stock.support(stock.held.alpha)
         assert np.isclose(answer.linear, alpha @ planes.loss)
         own = np.zeros(task.dim)
-        made.ascent.oracle.accumulate(planes, alpha, own)
+        made.part.ascent.oracle.accumulate(planes, alpha, own)
         np.testing.assert_allclose(to_dense(answer.u), own, atol=1e-12)
 
 

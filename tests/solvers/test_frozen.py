@@ -4,14 +4,17 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from distsvm.cuts.bounds import Target
 from distsvm.messages import Ascended, Holding, Regain
+from distsvm.risks.blocks import BlockRisk
+from distsvm.solvers.base import Problem
 from distsvm.solvers.frozen import Frozen
-from distsvm.solvers.multi_plane import MultiPlane
+from distsvm.solvers.multi_plane import MultiPlane, MultiPlaneOptions
 
 DIM = 4
 
 
-class ScriptedBlocks:
+class ScriptedBlocks(BlockRisk):
     """Blocks whose planes are given; each answer says how α moved since the last."""
 
     dim, n_blocks, n_apart, total_weight = DIM, 3, 3, 3.0
@@ -78,7 +81,7 @@ class ScriptedBlocks:
 )  # fmt: skip
 def test_the_dual_never_falls_and_is_that_of_feasible_planes(seed, lose):
     blocks = ScriptedBlocks(seed, lose)
-    solver = MultiPlane(C=5.0, eps=1e-9)
+    solver = MultiPlane(Problem(5.0, Target(1e-9)))
     state = solver.begin(blocks, None)
     rounds = solver.rounds(blocks, state)
     last = 0.0
@@ -93,7 +96,7 @@ def test_the_dual_never_falls_and_is_that_of_feasible_planes(seed, lose):
 def test_rounds_that_only_regain_what_workers_lost_are_no_end():
     every_round = {number: {0, 1, 2} for number in range(20, 60)}
     blocks = ScriptedBlocks(0, every_round)
-    solver = MultiPlane(C=5.0, eps=1e-9, share=1.0)
+    solver = MultiPlane(Problem(5.0, Target(1e-9)), MultiPlaneOptions(ask_share=1.0))
     state = solver.begin(blocks, None)
     rounds = solver.rounds(blocks, state)
     duals = []
@@ -111,9 +114,9 @@ def test_frozen_and_live_parts_add_up_to_w(seed):
     now = [Holding(vectors[0], float(numbers[0]), 1), Holding(np.zeros(DIM), 0.0, 0),
            Holding(vectors[2], float(numbers[2]), 1)]  # fmt: skip
     frozen = Frozen.of(w, linear, now, frozenset({1}))
-    assert np.allclose(frozen.a, vectors[1])
+    assert np.allclose(frozen.a.w, vectors[1])
     assert np.isclose(frozen.b, numbers[1])
-    assert np.allclose(frozen.apart, frozen.a)
+    assert np.allclose(frozen.apart.w, frozen.a.w)
     restored = Frozen.from_arrays(frozen.arrays())
     assert restored.blocks == frozen.blocks
-    assert np.array_equal(restored.apart, frozen.apart)
+    assert np.array_equal(restored.apart.w, frozen.apart.w)

@@ -12,14 +12,18 @@ from test_one_slack import check, check_history, reference
 from toy_tasks import BoundedChain, ToyChain, all_planes, primal, toy_chains
 
 from distsvm import BinaryTask, MulticlassTask, train
+from distsvm.cuts.bounds import Target
 from distsvm.data import open_data
 from distsvm.data.synthetic import make_multiclass
+from distsvm.risks.blocks import BlockRisk
+from distsvm.solvers.base import Problem as Solved
 from distsvm.solvers.multi_plane import MultiPlane
 from distsvm.structures.classes.oracle import ClassOracle
 from distsvm.structures.sequences.task import SequenceTask
 from distsvm.structures.trees.synthetic import make_treebank
 from distsvm.structures.trees.task import ParseTask
 from distsvm.vectors import to_dense
+from distsvm.workers.ascent_part import AscentPartMaker
 from distsvm.workers.shard_worker import ShardWorker
 from distsvm.workers.stock import PlaneStock
 from distsvm.workers.whole_stock import WholeStock
@@ -201,7 +205,7 @@ def test_a_bounding_oracle_gives_an_upper_bound_certificate():
     assert result.dual <= optimum + 1e-9 <= result.primal + 2e-9
 
 
-class Blocks:
+class Blocks(BlockRisk):
     """A risk whose blocks are at hand, without any executor, and can be lost."""
 
     def __init__(self, problem, rescaling, n_blocks):
@@ -216,21 +220,23 @@ class Blocks:
         self.copies = [None] * n_blocks
         for spec in self.specs:
             worker = ShardWorker(spec)
-            self.total_weight += worker.bind(self.task, rescaling, 0, False, 0).weight
+            self.total_weight += worker.bind(
+                self.task, rescaling, AscentPartMaker(), False, 0
+            ).weight
             self.workers.append(worker)
 
     def hold(self, C, memory_mb, seed):
         self.held = (C / self.total_weight, memory_mb, seed, self.n_apart)
         for block, worker in enumerate(self.workers):
-            worker.hold(*self.held, block)
+            worker.part.hold(*self.held, block)
 
     def ascend(self, w, point, todo):
         w = w.copy()
         w.flags.writeable = False
-        return [worker.ascend(w, point, todo) for worker in self.workers]
+        return [worker.part.ascend(w, point, todo) for worker in self.workers]
 
     def holdings(self):
-        return [worker.holding() for worker in self.workers]
+        return [worker.part.holding() for worker in self.workers]
 
     def back_up(self):
         planes = [worker.copy() for worker in self.workers]
@@ -242,8 +248,8 @@ class Blocks:
     def lose(self, block):
         """Build the block's worker again, as an executor does: with the last copy of its planes."""
         self.workers[block] = worker = ShardWorker(self.specs[block])
-        worker.bind(self.task, self.rescaling, 0, False, 0)
-        worker.hold(*self.held, block)
+        worker.bind(self.task, self.rescaling, AscentPartMaker(), False, 0)
+        worker.part.hold(*self.held, block)
         if self.copies[block] is not None:
             worker.take_up(self.copies[block])
 
@@ -256,15 +262,15 @@ class WithoutCopies(Blocks):
 @pytest.mark.parametrize("n_blocks", BLOCKS)
 def test_the_dual_itself_never_falls_and_is_what_the_workers_hold(n_blocks):
     risk = Blocks(python(), "margin", n_blocks)
-    solver = MultiPlane(C=20.0, eps=1e-5)
+    solver = MultiPlane(Solved(20.0, Target(1e-5)))
     state = solver.begin(risk, None)
     optimum = reference(all_planes(ToyChain(), INPUTS, OUTPUTS, "margin"), 20.0, WEIGHT)
     n_scaled = 0
     before = 0.0
     for record in itertools.islice(solver.rounds(risk, state), 2000):
-        stocks = [worker.ascent.stock for worker in risk.workers]
+        stocks = [worker.part.ascent.stock for worker in risk.workers]
         assert record.n_planes == sum(stock.n_planes for stock in stocks)
-        assert record.n_support_planes == sum(stock.n_support for stock in stocks)
+        assert record.own["n_support_planes"] == sum(stock.n_support for stock in stocks)
         assert record.plane_bytes == sum(stock.n_bytes for stock in stocks)
         assert state.dual >= before - 1e-9 * optimum
         assert state.dual <= optimum * (1 + 1e-6)
@@ -299,7 +305,7 @@ def test_the_dual_itself_never_falls_for_any_task_whoever_is_lost(make, rescalin
     if problem.weight is None:
         problem.weight = np.random.default_rng(3).random(len(problem.outputs)) + 0.5
     risk, n_lost, before = Blocks(problem, rescaling, 3), 0, 0.0
-    solver = MultiPlane(C=problem.C, eps=1e-3)
+    solver = MultiPlane(Solved(problem.C, Target(1e-3)))
     state = solver.begin(risk, None)
     for record in itertools.islice(solver.rounds(risk, state), 2000):
         assert state.dual >= before - 1e-9 * max(1.0, before)
@@ -342,7 +348,7 @@ def test_whatever_was_searched_counts_as_an_oracle_call(memory_mb, monkeypatch):
 
 def rounds_of_endless_losses(risk, problem, most=600):
     """The rounds of a run that loses one block after another, one in every second round."""
-    solver = MultiPlane(C=problem.C, eps=1e-3)
+    solver = MultiPlane(Solved(problem.C, Target(1e-3)))
     state, records = solver.begin(risk, None), []
     for record in itertools.islice(solver.rounds(risk, state), most):
         records.append(record)

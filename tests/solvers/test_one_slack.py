@@ -8,7 +8,9 @@ import pytest
 from toy_tasks import BoundedChain, ToyChain, all_planes, primal, toy_chains
 
 from distsvm import MulticlassTask, train
-from distsvm.solvers.one_slack import OneSlack
+from distsvm.cuts.bounds import Target
+from distsvm.solvers.base import Problem
+from distsvm.solvers.one_slack import OneSlack, OneSlackOptions
 
 INPUTS, OUTPUTS = toy_chains(n=40, seed=2)
 C = 20.0
@@ -125,9 +127,9 @@ def test_cached_cuts_are_violated_enough():
     last = math.inf
     for record in result.history:
         if record.kind == "fresh":
-            last = max(0.0, record.violation)
+            last = max(0.0, record.own["violation"])
         else:
-            assert record.violation > max(0.1 * last, 1e-4)
+            assert record.own["violation"] > max(0.1 * last, 1e-4)
 
 
 def test_the_cache_saves_oracle_calls():
@@ -163,7 +165,7 @@ def test_a_bounding_oracle_gives_an_upper_bound_certificate():
 
 def test_max_cuts_bounds_the_working_set():
     result = run(max_cuts=8, eps=1e-3)
-    assert max(record.n_cuts for record in result.history) <= 8
+    assert max(record.own["n_cuts"] for record in result.history) <= 8
 
 
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
@@ -172,12 +174,17 @@ def test_the_theory_bounds_the_rounds(rescaling):
     rounds = run(rescaling=rescaling, eps=0.01, cache_size=0, stabilise=1.0).n_rounds
     planes = all_planes(ToyChain(), INPUTS, OUTPUTS, "margin")
     square = max(p @ p for rows in planes for p, _ in rows)
-    solver = OneSlack(C=C, eps=0.01, rescaling=rescaling)
+    solver = OneSlack(Problem(C, Target(0.01), rescaling), OneSlackOptions(stabilise=1.0))
     bound = solver.bound_on_rounds(1, square, 1.0)
     by_hand = max(0, math.ceil(math.log2(1 / (4 * square * C)))) + math.ceil(16 * square * C / 0.01)
     assert rounds <= bound == by_hand
     assert solver.bound_on_rounds(1, None, 1.0) is None
-    assert OneSlack(C=1e-9, eps=1.0).bound_on_rounds(1, 1.0, 1.0) is None
+    assert (
+        OneSlack(Problem(1e-9, Target(1.0)), OneSlackOptions(stabilise=1.0)).bound_on_rounds(
+            1, 1.0, 1.0
+        )
+        is None
+    )
 
 
 def test_the_bound_on_rounds_is_that_of_theorem_5_to_the_last_round():

@@ -7,17 +7,17 @@ import pytest
 from run_examples import go
 
 from distsvm.report import write_report
-from distsvm.solvers.base import Round
+from distsvm.solvers.round import Round
 from distsvm.training.history import NAME, read_history, written_history
 
-UNKNOWN = {"best_primal": math.inf, "gap": math.inf, "dual": -math.inf, "violation": math.inf}
+UNKNOWN = {"best_primal": math.inf, "gap": math.inf, "dual": -math.inf}
 
 
 def first_round(**changes):
     values = {
-        "number": 1, "kind": "cached", "primal": None, "risk": None, "slack": 0.0, "w_norm": 0.0,
-        "n_cuts": 1, "n_support_cuts": 1, "n_oracle_calls": 0, "n_cache_hits": 0, "n_planes": 0,
-        "qp_iterations": 0, "qp_gap": 0.0,
+        "number": 1, "kind": "cached", "primal": None, "risk": None, "w_norm": 0.0,
+        "n_oracle_calls": 0,        "n_cache_hits": 0, "n_planes": 0, "solver": "one-slack",
+        "own": {"violation": math.inf, "slack": 0.0, "n_cuts": 1, "n_support_cuts": 1},
     }  # fmt: skip
     return Round(**values | UNKNOWN | changes)
 
@@ -40,7 +40,7 @@ def test_a_history_with_infinity_of_an_earlier_version_is_read(tmp_path):
     assert read_history(tmp_path) == [first_round()]
 
 
-@pytest.mark.parametrize("changes", [{"n_cuts": None}, {"kind": None}, {"seconds": None}])
+@pytest.mark.parametrize("changes", [{"n_planes": None}, {"kind": None}, {"seconds": None}])
 def test_null_where_no_number_can_be_missing_is_refused(changes):
     with pytest.raises(ValueError, match=next(iter(changes))):
         Round.from_dict(first_round().as_dict() | changes)

@@ -9,7 +9,7 @@ from run_examples import StopAfter, go, history
 from toy_tasks import toy_chains
 
 from distsvm import Callback, SequenceTask
-from distsvm.training import trainer
+from distsvm.training import loaded, run, trainer
 from distsvm.training.checkpoint import latest_checkpoint
 from distsvm.training.run_folder import RunFolder
 
@@ -37,7 +37,8 @@ class Later(Callback):
     def __init__(self, monkeypatch, number):
         self.number, self.now = number, 0.0
         clock = SimpleNamespace(perf_counter=lambda: self.now, time=time.time)
-        monkeypatch.setattr(trainer, "time", clock)
+        for module in (trainer, loaded, run):
+            monkeypatch.setattr(module, "time", clock)
 
     def on_round(self, record):
         self.now += 1e6 * (record.number == self.number)

@@ -11,7 +11,7 @@ from toy_tasks import ToyChain
 from distsvm import Callback, MulticlassTask, resume, train
 from distsvm.data.synthetic import make_multiclass, write_parts
 from distsvm.errors import CheckpointError, ConfigError
-from distsvm.training import trainer
+from distsvm.training import loaded
 from distsvm.training.checkpoint import latest_checkpoint
 from distsvm.training.run_folder import RunFolder
 
@@ -148,7 +148,7 @@ def test_a_run_that_goes_on_keeps_the_C_that_it_began_with(tmp_path, monkeypatch
     run = {"run_dir": tmp_path / "run", "executor": "serial", "eps": 0.01}
     X, y = make_multiclass(40, 4, 3, noise=0.3, seed=1)
     with monkeypatch.context() as patch:
-        patch.setattr(trainer, "C_FACTOR", 3.0)
+        patch.setattr(loaded, "C_FACTOR", 3.0)
         begun = train(MulticlassTask(), X, y, callbacks=[StopAfter(2)], **run)
     result = train(MulticlassTask(), X, y, resume=True, **run)
     assert result.C == begun.C

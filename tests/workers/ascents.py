@@ -23,9 +23,9 @@ KINDS = ["all", "some", "none", "some", "all", "none"]
 
 def several(made, kinds):
     """Rounds of these kinds, each at the w that all before have led to; the w, and the answers."""
-    w, answers = np.zeros(made._dim), []
+    w, answers = np.zeros(made.dim), []
     for number, ask in enumerate(kinds, start=1):
-        answers.append(made.ascend(w, None, replace(TODO, number=number, ask=ask)))
+        answers.append(made.part.ascend(w, None, replace(TODO, number=number, ask=ask)))
         w = w + to_dense(answers[-1].u)
         w.flags.writeable = False
     return w, answers
@@ -40,7 +40,7 @@ def check_checkpoint(make, folder):
         assert twin.load_planes(str(folder / "planes.npz"), digest)
         for number, ask in enumerate(["none", "some", "all", "none"], start=7):
             todo = replace(TODO, number=number, ask=ask, taken=taken)
-            one, two = made.ascend(w, None, todo), twin.ascend(w, None, todo)
+            one, two = made.part.ascend(w, None, todo), twin.part.ascend(w, None, todo)
             assert np.array_equal(to_dense(one.u), to_dense(two.u))
             assert (one.linear, one.gain, one.gap) == (two.linear, two.gain, two.gap)
             assert (one.n_planes, one.work, one.lost) == (two.n_planes, two.work, False)

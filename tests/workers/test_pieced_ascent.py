@@ -17,6 +17,7 @@ from distsvm.structures.classes.oracle import ClassOracle
 from distsvm.structures.sequences.oracle import SequenceOracle
 from distsvm.structures.trees.oracle import ParseOracle
 from distsvm.vectors import to_dense
+from distsvm.workers.cut_part import CutPart
 from distsvm.workers.shelf import Shelf
 from distsvm.workers.stock import PlaneStock
 from distsvm.workers.whole_stock import WholeStock
@@ -24,8 +25,8 @@ from distsvm.workers.whole_stock import WholeStock
 
 def held(made, w, number, **more):
     """Σ α·p and Σ α·q as they are after a round, of which nothing is visited in the next."""
-    made.ascend(w, None, replace(TODO, number=number, ask="none", n_passes=0, **more))
-    holding = made.holding()
+    made.part.ascend(w, None, replace(TODO, number=number, ask="none", n_passes=0, **more))
+    holding = made.part.holding()
     assert holding.number == number
     return to_dense(holding.a), holding.b
 
@@ -37,8 +38,8 @@ def test_answers_say_what_has_changed_in_all_pieces(tmp_path, case, n_rounds):
     assert made.oracle.sizes.size == N_FILES
     w, answers = several(made, KINDS[: n_rounds - 1])
     ask, number = KINDS[n_rounds - 1], n_rounds
-    answer = made.ascend(w, None, replace(TODO, number=number, ask=ask))
-    before = made.holding()
+    answer = made.part.ascend(w, None, replace(TODO, number=number, ask=ask))
+    before = made.part.holding()
     np.testing.assert_allclose(to_dense(before.a), w, atol=1e-9)
     assert np.isclose(before.b, sum(a.linear for a in answers), atol=1e-9)
     after = w + to_dense(answer.u)
@@ -52,7 +53,7 @@ def test_answers_say_what_has_changed_in_all_pieces(tmp_path, case, n_rounds):
     assert not answer.lost
     if ask == "all":
         memory = bound(tmp_path, case, pieces=False)
-        assert np.isclose(answer.upper, memory.fresh(w).upper, rtol=1e-12)
+        assert np.isclose(answer.upper, CutPart(memory, 0).fresh(w).upper, rtol=1e-12)
         np.testing.assert_allclose(to_dense(answer.holding.a), w, atol=1e-9)
         assert made.oracle.n == memory.oracle.n
         assert answer.n_calls >= made.oracle.n
@@ -67,7 +68,7 @@ def test_shares_of_the_gap_add_up_to_the_gap(tmp_path, case):
     made, C_share = bound(tmp_path, case, pieces=True), 0.4
     w, answers = several(made, ["all", "none"])
     # All values count as equal, so that nobody changes w: every share is that at this w.
-    answer = made.ascend(w, None, replace(TODO, number=3, tol=1e9, n_passes=1))
+    answer = made.part.ascend(w, None, replace(TODO, number=3, tol=1e9, n_passes=1))
     assert not to_dense(answer.u).any()
     primal = 0.5 * w @ w + C_share * answer.upper
     dual = sum(a.linear for a in answers) - 0.5 * w @ w
@@ -79,7 +80,7 @@ def test_shares_of_the_gap_add_up_to_the_gap(tmp_path, case):
 def test_what_was_not_taken_is_undone(tmp_path, case, taken):
     made = bound(tmp_path, case, pieces=True)
     w, _ = several(made, ["all", "some"])
-    answer = made.ascend(w, None, replace(TODO, number=3))
+    answer = made.part.ascend(w, None, replace(TODO, number=3))
     now = w + taken * to_dense(answer.u)
     np.testing.assert_allclose(held(made, now, 4, taken=taken)[0], now, atol=1e-9)
 
@@ -88,11 +89,11 @@ def test_what_was_not_taken_is_undone(tmp_path, case, taken):
 def test_another_C_takes_all_alphas_with_it(tmp_path, case):
     made = bound(tmp_path, case, pieces=True)
     w, answers = several(made, ["all", "some"])
-    made.rescale(1.2, 3.0, 1.0)
+    made.part.rescale(1.2, 3.0, 1.0)
     now, linear = held(made, 3 * w, 3)
     np.testing.assert_allclose(now, 3 * w, atol=1e-9)
     assert np.isclose(linear, 3 * sum(a.linear for a in answers))
-    more = made.ascend(3 * w, None, replace(TODO, number=4))
+    more = made.part.ascend(3 * w, None, replace(TODO, number=4))
     assert more.gain >= 0
     assert not more.lost
 
@@ -107,8 +108,8 @@ def test_pieces_climb_on_what_those_before_have_changed(tmp_path, case):
 
 def test_blocks_in_pieces_may_climb_on_one_w(tmp_path):
     one, two = (bound(tmp_path, "sequences", pieces=True) for _ in range(2))
-    live, w = Live(), np.zeros(one._dim)
-    answers = [made.ascend(w, None, TODO, live) for made in (one, two)]
+    live, w = Live(), np.zeros(one.dim)
+    answers = [made.part.ascend(w, None, TODO, live) for made in (one, two)]
     for made, answer in zip((one, two), answers, strict=True):
         np.testing.assert_allclose(held(made, w, 2)[0], to_dense(answer.u), atol=1e-9)
     # The second saw what the first had done for the same examples, and had less to do.
@@ -125,7 +126,7 @@ def test_a_shard_that_moves_goes_on_with_the_same_bits(tmp_path, case):
     made, twin = (bound(tmp_path, case, pieces=True, n_apart=4) for _ in range(2))
     w, _ = several(made, KINDS)
     assert twin.take_up(made.carry())
-    one, two = (worker.ascend(w, None, replace(TODO, number=7)) for worker in (made, twin))
+    one, two = (worker.part.ascend(w, None, replace(TODO, number=7)) for worker in (made, twin))
     np.testing.assert_array_equal(to_dense(one.u), to_dense(two.u))
     assert (one.linear, one.gap, one.lost) == (two.linear, two.gap, False)
 
@@ -137,7 +138,7 @@ def test_planes_of_other_pieces_are_left_out(tmp_path):
         digest = source.save_planes(str(tmp_path / "planes.npz"))
         twin = bound(tmp_path, "sparse classes", pieces=target is made)
         assert not twin.load_planes(str(tmp_path / "planes.npz"), digest)
-        assert twin.ascend(w, None, replace(TODO, number=2)).lost
+        assert twin.part.ascend(w, None, replace(TODO, number=2)).lost
 
 
 @pytest.mark.parametrize("damage", ["missing", "short", "number"])
@@ -154,7 +155,7 @@ def test_damaged_planes_are_refused(tmp_path, damage):
     digest = write_arrays(tmp_path / "planes.npz", state)
     with pytest.raises(CheckpointError, match="does not fit this shard"):
         twin.load_planes(str(tmp_path / "planes.npz"), digest)
-    assert not twin.ascend(np.zeros(twin._dim), None, TODO).lost
+    assert not twin.part.ascend(np.zeros(twin.dim), None, TODO).lost
 
 
 @pytest.mark.parametrize(
@@ -189,7 +190,7 @@ def test_one_piece_and_its_planes_are_in_memory_at_a_time(
         assert max(most) == 1
         monkeypatch.setattr(stock, "__init__", watched(stock.__init__))
         most.clear()
-        made.ascend(np.zeros(made._dim), None, replace(TODO, number=7))
+        made.part.ascend(np.zeros(made.dim), None, replace(TODO, number=7))
         made.save_planes(str(tmp_path / "planes.npz"))
         assert len(most) == 2 * N_FILES
         assert max(most) == 2  # an oracle and its stock
@@ -201,7 +202,7 @@ def test_one_piece_and_its_planes_are_in_memory_at_a_time(
 def test_too_little_memory_for_the_planes_of_a_piece_is_said(tmp_path):
     made = bound(tmp_path, "sequences", pieces=True, memory_mb=1e-4)
     with pytest.raises(ConfigError, match=r"2 planes of each of 10 examples.*worker_memory_mb"):
-        made.ascend(np.zeros(made._dim), None, TODO)
+        made.part.ascend(np.zeros(made.dim), None, TODO)
 
 
 def test_what_is_put_aside_has_no_name(tmp_path):
@@ -226,7 +227,7 @@ def test_a_round_that_fails_half_way_has_changed_nothing(tmp_path, monkeypatch):
         patch.setattr(Shelf, "put", full)
         patch.setattr(np, "save", np.save)
         with pytest.raises(DataError, match="planes cannot be put aside"):
-            made.ascend(w, None, replace(TODO, number=3))
+            made.part.ascend(w, None, replace(TODO, number=3))
     monkeypatch.undo()
-    one, two = (worker.ascend(w, None, replace(TODO, number=3)) for worker in (made, twin))
+    one, two = (worker.part.ascend(w, None, replace(TODO, number=3)) for worker in (made, twin))
     np.testing.assert_array_equal(to_dense(one.u), to_dense(two.u))

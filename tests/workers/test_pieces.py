@@ -19,13 +19,14 @@ from distsvm.data.synthetic import make_sparse_multiclass, make_tagged_sentences
 from distsvm.data.writers import write_parquet, write_svmlight
 from distsvm.errors import ConfigError, DataError
 from distsvm.oracles.python import PythonOracle
+from distsvm.solvers.multi_plane import MultiPlane
+from distsvm.solvers.one_slack import OneSlack
 from distsvm.structures.classes import oracle as class_oracle
 from distsvm.structures.classes.task import MulticlassTask
 from distsvm.structures.sequences import oracle as sequence_oracle
 from distsvm.structures.sequences.task import SequenceTask
 from distsvm.structures.trees.synthetic import make_treebank, write_treebank
 from distsvm.structures.trees.task import ParseTask
-from distsvm.training import solving
 from distsvm.workers.shard_worker import ShardWorker
 
 MEMORY_MB = 1.0
@@ -37,7 +38,8 @@ def small(monkeypatch):
     monkeypatch.setattr(keeping, "PROCESS_MB", 0.0)
     monkeypatch.setattr(parquet.ParquetSpec, "reading_mb", 0.0)
     monkeypatch.setattr(keeping, "LEAST_MB", 0.0)
-    monkeypatch.setattr(solving.Choice, "worker_vectors", 0)
+    for solver in (OneSlack, MultiPlane):
+        monkeypatch.setattr(solver, "worker_vectors", 0)
     monkeypatch.setattr(reader_pieces, "MARK", 64)
     monkeypatch.setattr(PythonOracle, "piece", 64)
     monkeypatch.setattr(class_oracle, "PIECE_BYTES", 1 << 10)

@@ -8,6 +8,7 @@ from sklearn.svm import LinearSVC
 from distsvm import MulticlassTask, train
 from distsvm.data.dataset import TableData
 from distsvm.data.synthetic import make_multiclass
+from distsvm.workers.ascent_part import AscentPartMaker
 from distsvm.workers.shard_worker import ShardWorker
 from distsvm.workers.stock import PlaneStock
 from distsvm.workers.whole_stock import WholeStock
@@ -22,19 +23,19 @@ def worker(memory_mb=10.0, rescaling="margin", intercept=0.0):
     made = ShardWorker(TableData(X, Y, WEIGHT).specs(1)[0])
     task = MulticlassTask(intercept_scaling=intercept)
     task = task.prepare(made.scan(task))
-    made.bind(task, rescaling, 0, False, 0)
-    made.hold(C_SHARE, memory_mb, 0)
+    made.bind(task, rescaling, AscentPartMaker(), False, 0)
+    made.part.hold(C_SHARE, memory_mb, 0)
     return made
 
 
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
 def test_answers_say_what_has_changed(rescaling):
     made = worker(rescaling=rescaling)
-    stock = made.ascent.stock
+    stock = made.part.ascent.stock
     assert isinstance(stock, WholeStock)
     w, answers = several(made, KINDS)
     planes, alpha = stock.support(stock.held.alpha)
-    total = np.zeros(made._dim)
+    total = np.zeros(made.dim)
     made.oracle.accumulate(planes, alpha, total)
     np.testing.assert_allclose(w, total, atol=1e-9)
     assert np.isclose(sum(answer.linear for answer in answers), alpha @ planes.loss)
@@ -53,12 +54,12 @@ def test_rounds_go_on_after_a_checkpoint_with_the_same_bits(tmp_path):
 
 
 def test_where_all_classes_do_not_fit_the_planes_that_were_found_are_held():
-    assert isinstance(worker(memory_mb=8 * N * (K + 2) / 2**20).ascent.stock, WholeStock)
+    assert isinstance(worker(memory_mb=8 * N * (K + 2) / 2**20).part.ascent.stock, WholeStock)
     many = MulticlassTask(classes=np.arange(200))
     made = ShardWorker(TableData(X, Y).specs(1)[0])
-    made.bind(many.prepare(made.scan(many)), "margin", 0, False, 0)
-    made.hold(C_SHARE, 0.05, 0)
-    assert isinstance(made.ascent.stock, PlaneStock)
+    made.bind(many.prepare(made.scan(many)), "margin", AscentPartMaker(), False, 0)
+    made.part.hold(C_SHARE, 0.05, 0)
+    assert isinstance(made.part.ascent.stock, PlaneStock)
     config = {"C": 10.0, "eps": 1e-3, "solver": "multi-plane"}
     little = train(many, X, Y, plane_memory_mb=0.05, **config)
     plenty = train(many, X, Y, **config)

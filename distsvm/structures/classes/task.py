@@ -17,7 +17,7 @@ from distsvm.data.features import DenseRows, SparseRows, as_rows
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
 from distsvm.messages import Summary, feature_name
-from distsvm.oracles.task import Task
+from distsvm.oracles.task import Setting, Task
 from distsvm.structures.classes.oracle import ClassOracle
 from distsvm.structures.classes.scan import summarise
 from distsvm.vectors import SparseVector
@@ -69,6 +69,16 @@ class ClassTask(Task):
     tables: ClassVar[bool] = True
     suited_solver: ClassVar[str] = "multi-plane"
     enumerates: ClassVar[bool] = True
+    MANY_COLUMNS: ClassVar[int] = 100
+    """From here on one block of the dual ascent is faster than cuts, whose number grows with the
+    columns that matter (benchmarks/defaults.py)."""
+
+    def choose_solver(self, setting: Setting) -> str:
+        """As measured: the dual ascent for one block of many columns in memory, else cuts."""
+        few = setting.n_columns is not None and setting.n_columns < self.MANY_COLUMNS
+        if few or setting.limited or not setting.one_block:
+            return "one-slack"
+        return self.suited_solver
 
     # --- what prepare() learns -------------------------------------------------------------
 

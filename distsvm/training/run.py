@@ -1,0 +1,240 @@
+"""A run: rounds of a solver on data that workers have read, until something says stop."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, replace
+
+import numpy as np
+
+from distsvm.cuts.bounds import Target
+from distsvm.errors import StoreError
+from distsvm.risks import make_risk
+from distsvm.risks.base import Risk
+from distsvm.solvers.base import Solver
+from distsvm.solvers.round import Round
+from distsvm.solvers.state import State
+from distsvm.training.callbacks import Callback, RunStart
+from distsvm.training.config import TrainConfig
+from distsvm.training.ending import Ending
+from distsvm.training.loaded import EPS_SHARE, Loaded
+from distsvm.training.result import TrainResult
+from distsvm.training.saving import Restored, Saving
+from distsvm.training.validation import Watch
+
+log = logging.getLogger(__name__)
+
+
+class Run:
+    """Rounds at one C, from a state to a result.
+
+    Parameters
+    ----------
+    started : float
+        When the session began, as time.perf_counter tells it; the time to load counts.
+    start : array, optional
+        A w to ask about first.
+    saving : Saving, optional
+        What writes its checkpoints, where the run has a folder.
+    resume : bool
+        Whether to go on from the newest of them, if there is one.
+    watching : bool
+        Whether validation data is looked at after fresh rounds, and may end the run.
+    """
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        loaded: Loaded,
+        C: float,
+        callbacks: Sequence[Callback],
+        *,
+        started: float,
+        start: np.ndarray | None = None,
+        saving: Saving | None = None,
+        resume: bool = False,
+        watching: bool = True,
+    ) -> None:
+        self.config, self.loaded, self.C, self.callbacks = config, loaded, C, callbacks
+        self.target = Target(config.eps, config.rel_gap)
+        if config.eps is None and config.rel_gap is None:
+            self.target = Target(eps=EPS_SHARE * loaded.task.loss_unit)
+        made: Solver = loaded.solver
+        self.solver: Solver = replace(made, problem=replace(made.problem, C=C, target=self.target))
+        workers = loaded.workers(self.solver.together)
+        self.risk: Risk = make_risk(self.solver.risk_kind(), workers)
+        self.saving, self.watching = saving, watching
+        self.started, self.load_s = started, loaded.load_s
+        self.late, self._longest_s = False, 0.0
+        self.told: list[str] = []
+        found: Restored | None = None
+        if resume and saving is not None:
+            found = saving.resume(loaded.manifest, self.solver, self.risk)
+        if found is None:
+            self.state: State = self.solver.begin(self.risk, start)
+            found = Restored(self.state, Watch(), [], 0.0, 0.0, [])
+        self.state, self.watch, self.history = found.state, found.watch, found.history
+        self._earlier_s, self.earlier_load_s = found.elapsed_s, found.load_s
+        self._untold = list(found.notes)
+        if saving is not None:
+            if not resume:
+                self._create(saving)
+            saving.folder.keep_history(self.history)
+            if not resume and start is not None:
+                self._save(saving)  # or a crash would forget where it started
+
+    def _create(self, saving: Saving) -> None:
+        data, validation = self.loaded.described
+        saving.folder.create(
+            self.config, self.loaded.given_task, data=data, validation=validation,
+            used=asdict(self.facts()), problem=saving.problem,
+        )  # fmt: skip
+        self.loaded.manifest.write(saving.folder.path)
+
+    def follow(self, C: float) -> None:
+        """Begin another run at this C, from where the last one ended; nothing is asked for that."""
+        factor = C / self.C
+        self.started, self.load_s = time.perf_counter(), 0.0
+        self.C, self.solver = C, self.solver.at(C)
+        self.state = self.solver.follow(self.risk, self.state, factor)
+        self.history, self.told = [], []
+
+    # --- rounds ----------------------------------------------------------------------------
+
+    def run(self) -> TrainResult:
+        """Rounds until something says stop; then the result."""
+        for callback in self.callbacks:
+            callback.on_start(self.facts())
+        if self.saving is not None:
+            self.saving.wait()
+        executor, loaded = self.loaded.executor, self.loaded
+        if self.config.max_seconds is not None:
+            left_s = self.config.max_seconds - self.session_s()
+            shards = [*loaded.shards, *loaded.checks]
+            executor.prepare("limit", time.time() + left_s, shards=shards)
+        reason = None if not self.history else self._reason(self.history[-1], fresh_only=True)
+        rounds = self.solver.rounds(self.risk, self.state)
+        while reason is None:
+            executor.adapt()
+            forced = self.solver.is_forced(self.state)
+            self._save_before(forced)
+            began_s = time.perf_counter()
+            record = self._finished(next(rounds))
+            self._longest_s = max(self._longest_s, time.perf_counter() - began_s)
+            self.history.append(record)
+            asked_to_stop = self.saving is not None and self.saving.folder.append(record)
+            asked = [callback.on_round(record) for callback in self.callbacks]
+            reason = self._reason(record)
+            if reason is None and (asked_to_stop or any(asked)):
+                reason = "interrupted"
+            if self.late:
+                reason = reason or "max_seconds"
+            if forced or self.late or self.saving is None:
+                continue  # a later session makes this round as the run would have made it
+            if reason or self.saving.is_due(record.number):
+                self._try_to_save(self.saving, record.number, reason is not None)
+        result = Ending(self, [*self.told, *self._untold]).result(reason)
+        if self.saving is not None:
+            self.saving.folder.finish(result)
+        for callback in self.callbacks:
+            callback.on_end(result)
+        return result
+
+    def _finished(self, record: Round) -> Round:
+        """The solver's record with what only the run knows."""
+        self.late = self.state.late
+        loaded = self.loaded
+        if record.kind == "fresh" and loaded.checks and self.watching:
+            looked = self.watch.look(record.number, self.state.bounds, loaded.look)
+            self.late = self.late or not looked
+        score = self.watch.score
+        activity = loaded.executor.activity()
+        told = [*self._untold, *filter(None, [record.note]), *loaded.executor.notes()]
+        self.told, self._untold = self.told + told, []
+        return replace(
+            record,
+            note="; ".join(told) or None,
+            elapsed_s=self.elapsed_s(),
+            validation_loss=None if score is None else score.mean_loss,
+            validation_accuracy=None if score is None else score.accuracy,
+            busy_s=tuple(a.busy_s for a in activity),
+            n_restarts=sum(a.n_restarts for a in activity),
+        )
+
+    def _reason(self, record: Round, fresh_only: bool = False) -> str | None:
+        """Why to stop now, or None. Only a fresh round certifies."""
+        config = self.config
+        if record.kind == "fresh":
+            if reached := self.target.reached(self.C, record.gap, record.best_primal):
+                return reached
+            if self.state.stalled:
+                return "precision"
+            if self.watch.best is not None and self.watch.n_since >= config.patience:
+                return "validation"
+        if config.max_rounds is not None and record.number >= config.max_rounds:
+            return "max_rounds"
+        if fresh_only or config.max_seconds is None:
+            return None
+        return "max_seconds" if self.session_s() >= config.max_seconds else None
+
+    # --- facts -----------------------------------------------------------------------------
+
+    def session_s(self) -> float:
+        """Seconds since the session began."""
+        return time.perf_counter() - self.started
+
+    def elapsed_s(self) -> float:
+        """Seconds of the run, earlier sessions included."""
+        return self._earlier_s + self.session_s()
+
+    def bound_on_rounds(self) -> int | None:
+        """The theory's bound, where it holds."""
+        return self.solver.bound_on_rounds(
+            self.risk.n_blocks, self.loaded.facts.square_radius, self.loaded.task.largest_loss
+        )
+
+    def facts(self) -> RunStart:
+        """What is known when the first round begins."""
+        loaded, facts, executor = self.loaded, self.loaded.facts, self.loaded.executor
+        return RunStart(
+            n_examples=facts.n_examples, dim=loaded.task.dim, n_shards=loaded.cut.n_shards,
+            n_workers=executor.n_workers, executor=executor.name, C=self.C, eps=self.target.eps,
+            rel_gap=self.target.rel_gap, max_rounds=self.config.max_rounds,
+            bound_on_rounds=self.bound_on_rounds(), first_round=len(self.history) + 1,
+            n_dropped=facts.n_dropped, n_blocks=len(loaded.cut.blocks),
+        )  # fmt: skip
+
+    # --- checkpoints -----------------------------------------------------------------------
+
+    def _save(self, saving: Saving, planes: bool = True) -> None:
+        load_s = self.earlier_load_s + self.load_s
+        saving.write(self.state, self.watch, self.elapsed_s(), load_s, planes)
+
+    def _try_to_save(self, saving: Saving, number: int, is_last: bool) -> None:
+        """Write a checkpoint, the last one without planes if it does not fit with them.
+
+        Hours of work are not given up where a store or a full disk refuses: a note says so.
+        """
+        try:
+            self._save(saving)
+        except StoreError as error:
+            what = "no checkpoint"
+            if is_last:
+                with suppress(StoreError):
+                    self._save(saving, planes=False)
+                    what = "a checkpoint without planes"
+            self._untold.append(f"{what} after round {number}: {error}")
+            log.warning("%s", self._untold[-1])
+
+    def _save_before(self, forced: bool) -> None:
+        """Write a checkpoint before a round that is no state to go on from, if it may be one."""
+        saving = self.saving
+        if saving is None or saving.last == self.state.number or not self.state.number:
+            return
+        limit_s = self.config.max_seconds
+        may_be_late = limit_s is not None and self.session_s() + self._longest_s > limit_s
+        if forced or (may_be_late and saving.fits()):
+            self._try_to_save(saving, self.state.number, is_last=True)
