@@ -21,6 +21,9 @@ from distsvm.executors.transport import LARGE, Gone, Request, Transport
 PULSE = "pulse"
 """The concurrency group in which an actor answers while it is at work."""
 
+RESENDS = 3
+"""Times that a request is sent again to an actor that is there, but could not be talked to."""
+
 
 class RayExecutor(RemoteExecutor):
     """Workers are Ray actors; Ray is started here if there is none to be joined.
@@ -82,6 +85,8 @@ class RayTransport(Transport):
         )(HostActor)
         self._actors: dict[int, Any] = {}
         self._pending: dict[int, Any] = {}
+        self._requests: dict[int, Request] = {}
+        self._resends: dict[int, int] = {}
         self._invited: dict[int, Any] = {}
         self._pulses: dict[int, Any] = {}
 
@@ -105,7 +110,7 @@ class RayTransport(Transport):
     def end(self, workers: Sequence[int]) -> None:
         for worker in workers:
             actor = self._actors.pop(worker, None)
-            for known in (self._pending, self._invited, self._pulses):
+            for known in (self._pending, self._requests, self._invited, self._pulses):
                 known.pop(worker, None)
             if actor is not None and self._ray.is_initialized():
                 self._ray.kill(actor, no_restart=True)
@@ -138,6 +143,10 @@ class RayTransport(Transport):
     def send(self, worker: int, request: Request) -> None:
         self._pending.pop(worker, None)
         self._pulses.pop(worker, None)  # an old one says nothing of what comes now
+        self._requests[worker], self._resends[worker] = request, RESENDS
+        self._ask(worker, request)
+
+    def _ask(self, worker: int, request: Request) -> None:
         # what is shared goes at the top level of the call, where Ray turns references into values
         try:
             answer = self._actors[worker].answer.remote(
@@ -157,16 +166,29 @@ class RayTransport(Transport):
         worker_of = {self._pending[worker]: worker for worker in workers}
         ray.wait(list(worker_of), timeout=timeout_s)
         ready, _ = ray.wait(list(worker_of), num_returns=len(worker_of), timeout=0)
-        return [(worker_of[answer], self._read(answer)) for answer in ready]
+        read = [(worker_of[answer], self._read(answer)) for answer in ready]
+        return [
+            (worker, answer)
+            for worker, answer in read
+            if not (isinstance(answer, Unreached) and self._asked_again(worker))
+        ]
+
+    def _asked_again(self, worker: int) -> bool:
+        """Whether the request is on its way once more; the actor carries it out only once."""
+        if not self._resends[worker]:
+            return False
+        self._resends[worker] -= 1
+        self._ask(worker, self._requests[worker])
+        return True
 
     def alive(self, workers: Sequence[int]) -> list[int]:
         worker_of = {self._pulses[w]: w for w in workers if w in self._pulses}
         ready = []
         if worker_of:
             ready, _ = self._ray.wait(list(worker_of), num_returns=len(worker_of), timeout=0)
-        heard = [worker_of[pulse] for pulse in ready]
+        heard = [worker_of[pulse] for pulse in ready if self._beats(pulse)]
         for worker in workers:
-            if worker in heard or worker not in self._pulses:
+            if self._pulses.get(worker) in (None, *ready):
                 pulse = self._actors[worker].pulse.options(concurrency_group=PULSE)
                 self._pulses[worker] = pulse.remote()
         return heard
@@ -188,6 +210,14 @@ class RayTransport(Transport):
             return False
         return True
 
+    def _beats(self, pulse: Any) -> bool:
+        """Whether it came from the actor; word that it could not be asked is no sign of life."""
+        try:
+            self._ray.get(pulse)
+        except self._ray.exceptions.RayError:
+            return False
+        return True
+
     def _read(self, answer: Any) -> Reply | Gone:
         errors = self._ray.exceptions
         lost = (
@@ -200,6 +230,8 @@ class RayTransport(Transport):
             return self._ray.get(answer)
         except errors.OutOfMemoryError as error:
             return Gone(_first_line(error), Kind.OUT_OF_MEMORY)
+        except errors.ActorUnavailableError as error:
+            return Unreached(_first_line(error))
         except lost as error:
             return Gone(_first_line(error), Kind.OUT_OF_MEMORY if starved(error) else Kind.DIED)
         except errors.RayTaskError as error:  # Host lets no error out: this one is of pickling
@@ -213,11 +245,16 @@ class RayTransport(Transport):
             raise _unsendable(error) from error
 
 
+class Unreached(Gone):
+    """The request or its answer was lost on the way; the actor may be well."""
+
+
 class HostActor:
-    """A Host as an actor."""
+    """A Host as an actor. It carries a request out once, however often its ticket comes."""
 
     def __init__(self) -> None:
         self._host = Host()
+        self._last = Reply()
 
     def ready(self) -> bool:
         """Whether the cluster asks for a token, as far as this process knows."""
@@ -227,7 +264,10 @@ class HostActor:
         """A sign of life."""
 
     def answer(self, verb: str, own: Sequence[Any], ticket: Ticket | None, *shared: Any) -> Reply:
-        return self._host.answer(verb, shared, own, ticket)
+        if ticket is None or ticket != self._last.ticket:
+            self._last = Reply()  # what was answered before takes no memory while this is done
+            self._last = self._host.answer(verb, shared, own, ticket)
+        return self._last
 
 
 def _options(needs: Mapping[str, float]) -> dict[str, Any]:
