@@ -100,7 +100,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
     def check_place(cls, options: MultiPlaneOptions, place: Place) -> None:
         if options.asynchronous and not place.one_process:
             raise ConfigError(
-                "asynchronous with an executor of several processes: expected 'threads' or 'serial', "
+                "asynchronous in several processes: expected executor 'threads' or 'serial', "
                 "for blocks see each other's changes only in one process"
             )
 
