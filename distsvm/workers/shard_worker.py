@@ -22,7 +22,8 @@ from distsvm.data.shard import ShardSpec
 from distsvm.errors import DAMAGE, CheckpointError, DataError, StoreError
 from distsvm.messages import Ascended, Ascent, Facts, Holding, Planes, Score, Summary, Sums
 from distsvm.oracles.climber import Live
-from distsvm.oracles.oracle import Oracle, Separation
+from distsvm.oracles.oracle import Oracle
+from distsvm.oracles.search import Separation
 from distsvm.oracles.task import Task
 from distsvm.storage import place, read_each, write_each
 from distsvm.workers.ascent import BlockAscent
