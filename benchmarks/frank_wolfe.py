@@ -107,4 +107,4 @@ def most_violated(oracle: Oracle, w: np.ndarray) -> tuple[Vector, float, float]:
     answer = oracle.separate(oracle.view(w), np.zeros(1, np.int64))
     total = oracle.total(w.size)
     total.add(answer.planes, np.ones(1))
-    return total.vector(), float(answer.planes.loss[0]), float(answer.upper[0])
+    return total.vector(), float(answer.planes.q[0]), float(answer.upper[0])

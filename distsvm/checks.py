@@ -80,9 +80,3 @@ def slots(row: np.ndarray, value: Any, most: int) -> np.ndarray:
     if (row[1:] < row[:-1]).any() or (slot != place).any():
         raise ValueError("the slots of its planes leave holes")
     return slot
-
-
-def planes(arrays: dict[str, np.ndarray], n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Row and loss of saved planes of a shard of n_rows examples."""
-    row = within("row", arrays["row"], 0, n_rows).astype(np.int64, copy=False)
-    return row, finite("loss", arrays["loss"], row.size)

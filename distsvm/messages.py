@@ -80,7 +80,7 @@ def feature_name(columns: Sequence[str] | None, column: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Planes:
-    """One plane for each of some examples of a shard, as output and loss, not as features.
+    """One plane (p, q) for each of some examples of a shard, by its output, not by its features.
 
     Parameters
     ----------
@@ -88,19 +88,29 @@ class Planes:
         The example's place in its shard.
     output : array-like of length m, indexed by integer arrays
         ŷ in the form that the shard's oracle keeps outputs in.
+    q : float64 array of shape (m,)
+        What enters the dual.
     loss : float64 array of shape (m,)
-        Δ(y, ŷ).
+        Δ(y, ŷ); the same array as q for the linear penalty.
     """
 
     row: np.ndarray
     output: Any
+    q: np.ndarray
     loss: np.ndarray
+
+    @classmethod
+    def linear(cls, row: np.ndarray, output: Any, loss: np.ndarray) -> Planes:
+        """Planes of the linear penalty, whose q is Δ."""
+        return cls(row, output, loss, loss)
 
     def __len__(self) -> int:
         return self.row.size
 
     def take(self, which: np.ndarray) -> Planes:
-        return Planes(self.row[which], self.output[which], self.loss[which])
+        q = self.q[which]
+        loss = q if self.loss is self.q else self.loss[which]
+        return Planes(self.row[which], self.output[which], q, loss)
 
 
 @dataclass(frozen=True, eq=False)

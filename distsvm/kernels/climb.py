@@ -16,10 +16,19 @@ class Held(NamedTuple):
     """
 
     count: np.ndarray  # type: ignore[assignment]  # int32 (n,); hides tuple.count, for no one
-    loss: np.ndarray  # (n, size): Δ, which is q
+    q: np.ndarray  # (n, size)
+    loss: np.ndarray  # (n, size): Δ; the same array as q where q is Δ
     alpha: np.ndarray  # (n, size)
     gram: np.ndarray  # (n, size, size): ⟨p, p'⟩
     idle: np.ndarray  # int16 (n, size): visits in a row with α = 0
+    total: np.ndarray  # (n,): the sum of all α of the example, the truth's included
+    gap: np.ndarray  # (n,): the example's share of the gap, as last known
+
+
+class Whole(NamedTuple):
+    """The α of all k outputs of n examples; the truth has the rest, and 0 in its own place."""
+
+    alpha: np.ndarray  # (n, k)
     total: np.ndarray  # (n,): the sum of all α of the example, the truth's included
     gap: np.ndarray  # (n,): the example's share of the gap, as last known
 

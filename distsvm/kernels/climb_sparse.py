@@ -18,7 +18,7 @@ def visit_sparse(rows, base, index, value, starts, held, sigma, max_steps, tol, 
 
     z is w + σ·u, changed as α changes.
     """
-    size = held.loss.shape[1]
+    size = held.q.shape[1]
     own, step = np.empty(size), np.empty(size)
     gain, linear, work = 0.0, 0.0, 0
     for j in range(rows.size):
@@ -28,7 +28,7 @@ def visit_sparse(rows, base, index, value, starts, held, sigma, max_steps, tol, 
             total = 0.0
             for e in range(first, stop):
                 total += value[e] * z[index[e]]
-            own[k] = held.loss[i, k] - total
+            own[k] = held.q[i, k] - total
             work += stop - first
         raised = raise_dual(held, i, own[:m], sigma, max_steps, tol, step[:m])
         if raised == 0.0:
@@ -37,7 +37,7 @@ def visit_sparse(rows, base, index, value, starts, held, sigma, max_steps, tol, 
         for k in range(m):
             if step[k] == 0.0:
                 continue
-            linear += step[k] * held.loss[i, k]
+            linear += step[k] * held.q[i, k]
             first, stop = starts[base[j] + k], starts[base[j] + k + 1]
             for e in range(first, stop):
                 z[index[e]] += sigma * step[k] * value[e]

@@ -5,17 +5,19 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from distsvm.data.features import frozen
 from distsvm.kernels import changed_rows, climb_sparse
 from distsvm.kernels.changed_rows import ChangedRows
-from distsvm.kernels.climb import Held
+from distsvm.kernels.climb import Held, Whole
 from distsvm.messages import Planes
-from distsvm.structures.classes.kernels.climb_whole import Whole
 from distsvm.vectors import SparseVector, Vector, compact, index_type
+
+if TYPE_CHECKING:
+    from distsvm.oracles.algebra import PlaneAlgebra
 
 MAX_STEPS = 50
 """Steps within one visit: an example's few planes are nearly solved by then."""
@@ -91,55 +93,26 @@ Flat: TypeAlias = "tuple[np.ndarray, np.ndarray, np.ndarray]"
 
 
 class SparseClimber(Climber):
-    """Over planes that `flat` writes out; for every task with a w short enough to be copied.
+    """Over planes that the algebra's `flat` writes down; for a w short enough to be copied."""
 
-    Parameters
-    ----------
-    flat : function of Planes to Flat
-    view : function of w to the oracle's view of it
-    """
-
-    def __init__(
-        self,
-        w: np.ndarray,
-        sigma: float,
-        flat: Callable[[Planes], Flat],
-        view: Callable[[np.ndarray], Any],
-    ) -> None:
-        self._w, self._sigma, self._z = w, sigma, np.array(w)
-        self._flat, self._view = flat, view
+    def __init__(self, algebra: PlaneAlgebra, w: np.ndarray, sigma: float) -> None:
+        self._algebra, self._w, self._sigma, self._z = algebra, w, sigma, np.array(w)
 
     def visit(self, held: Held, outputs: Any, rows: np.ndarray, tol: float) -> Visits:
-        index, value, starts = self._flat(held_planes(held, outputs, rows)[0])
+        index, value, starts = self._algebra.flat(held_planes(held, outputs, rows)[0])
         return Visits(*climb_sparse.visit_sparse(
             frozen(rows), frozen(first_planes(held, rows)), frozen(index), frozen(value),
             frozen(starts), held, self._sigma, MAX_STEPS, tol, self._z,
         ))  # fmt: skip
 
     def view(self) -> Any:
-        return self._view(self._w + (self._z - self._w) / self._sigma)
+        return self._algebra.view(frozen(self._w + (self._z - self._w) / self._sigma))
 
     def change(self) -> Vector:
         return compact((self._z - self._w) / self._sigma)
 
     def join(self, live: Live) -> None:
         self._z = live.get(lambda: self._z)
-
-
-def fill_sparse_gram(
-    held: Held,
-    outputs: Any,
-    rows: np.ndarray,
-    slots: np.ndarray,
-    flat: Callable[[Planes], Flat],
-    dim: int,
-) -> None:
-    """Oracle.fill_gram, for planes that `flat` writes out."""
-    index, value, starts = flat(held_planes(held, outputs, rows)[0])
-    climb_sparse.gram_of_sparse(
-        frozen(rows), frozen(slots), frozen(first_planes(held, rows)), frozen(index),
-        frozen(value), frozen(starts), held, dim,
-    )  # fmt: skip
 
 
 def joined_change(rows: np.ndarray, inner: np.ndarray, last: np.ndarray, dim: int) -> Vector:
@@ -193,5 +166,11 @@ def held_planes(held: Held, outputs: Any, rows: np.ndarray) -> tuple[Planes, np.
     count = held.count[rows]
     slot = np.arange(count.sum()) - np.repeat(first_planes(held, rows), count)
     row = np.repeat(rows, count)
-    planes = Planes(row, outputs[row * held.loss.shape[1] + slot], held.loss[row, slot])
-    return planes, slot
+    return planes_at(held, outputs, row, slot), slot
+
+
+def planes_at(held: Held, outputs: Any, row: np.ndarray, slot: np.ndarray) -> Planes:
+    """The planes in these slots of these examples."""
+    q = held.q[row, slot]
+    loss = q if held.loss is held.q else held.loss[row, slot]
+    return Planes(row, outputs[row * held.q.shape[1] + slot], q, loss)

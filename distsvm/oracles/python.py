@@ -13,21 +13,18 @@ from typing import Any
 import numpy as np
 
 from distsvm import checks
-from distsvm.data.features import frozen
 from distsvm.data.shard import Shard
 from distsvm.errors import DistSVMError, TaskError
-from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
-from distsvm.oracles.climber import SparseClimber, fill_sparse_gram
-from distsvm.oracles.oracle import Oracle, Separation
+from distsvm.oracles.climber import Flat
+from distsvm.oracles.oracle import Oracle
 from distsvm.oracles.outputs import canonical, digest, to_json
+from distsvm.oracles.search import Separation
 from distsvm.oracles.task import Bounded, Task
 from distsvm.vectors import SparseVector, dot, scale, subtract
 
 # An answer may be worse than the truth's plane by this much of the terms it is a difference of.
 ROUNDING = 1e-9
-CALL_WORK = 1e6
-"""Of a call of the user's own search, in products of compiled code: a millisecond, say."""
 EMPTY = SparseVector(np.zeros(0, np.int64), np.zeros(0), 0)
 
 
@@ -116,16 +113,12 @@ def _shown(value: Any) -> str:
 class PythonOracle(Oracle):
     """Calls the task example by example; keeps p of every plane, so cached rounds call nothing."""
 
-    piece = 256
-
     def __init__(self, task: Task, shard: Shard, rescaling: str) -> None:
         check_largest_loss(task)
-        self.task, self.shard, self.slack = task, shard, rescaling == "slack"
-        self.names = shard.names
+        super().__init__(task, shard, rescaling)
         self.inputs: Sequence[Any] = shard.x  # type: ignore[assignment]
-        self.truths: Any = () if shard.y is None else shard.y
-        self.rescaling = rescaling
-        self.n = shard.n
+        self.true_outputs: Any = () if shard.y is None else shard.y
+        self.rescaling, self.weight = rescaling, shard.weight
         if shard.y is not None:
             for row in range(self.n):
                 self.names.call(row, self._check_truth, row)
@@ -143,32 +136,7 @@ class PythonOracle(Oracle):
             planes[i], loss[i], value[i], bound = self.names.call(row, self._ask, view, row)
             exact &= bound is None
             upper[i] = value[i] if bound is None else bound
-        return Separation(Planes(rows, planes, loss), value, upper, exact)
-
-    def values(self, view: Any, planes: Planes) -> np.ndarray:
-        if not len(planes):
-            return np.empty(0)
-        index, value, starts = self._flat(planes)
-        if not index.size:
-            return planes.loss.copy()
-        products = np.append(value * view[index], 0.0)
-        sums = np.add.reduceat(products, starts[:-1])
-        sums[np.diff(starts) == 0] = 0.0  # reduceat gives an empty run its neighbour's value
-        return planes.loss - sums
-
-    def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
-        if len(planes):
-            index, value, starts = self._flat(planes)
-            np.add.at(out, index, value * np.repeat(weights, np.diff(starts)))
-
-    def climber(self, w: np.ndarray, sigma: float) -> SparseClimber:
-        return SparseClimber(w, sigma, self._flat, frozen)
-
-    def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
-        fill_sparse_gram(held, outputs, rows, slots, self._flat, self.task.dim)
-
-    def call_work(self) -> float:
-        return CALL_WORK
+        return Separation(Planes.linear(rows, planes, loss), value, upper, exact)
 
     def decode(self, view: Any, rows: np.ndarray) -> list[Any]:
         in_time = takewhile(lambda _: not self.is_late(), rows.tolist())
@@ -192,48 +160,38 @@ class PythonOracle(Oracle):
         encoded = (canonical(self.task.encode_output(plane.output)) for plane in outputs)
         return np.fromiter((digest(text) for text in encoded), np.int64, len(outputs))
 
-    def pack(self, planes: Planes) -> dict[str, np.ndarray]:
-        encoded = [self.task.encode_output(plane.output) for plane in planes.output]
-        text = json.dumps(encoded).encode()
-        return {
-            "row": planes.row,
-            "loss": planes.loss,
-            "output": np.frombuffer(text, dtype=np.uint8),
-        }
+    def pack_outputs(self, outputs: Any) -> dict[str, np.ndarray]:
+        text = json.dumps([self.task.encode_output(plane.output) for plane in outputs]).encode()
+        return {"output": np.frombuffer(text, dtype=np.uint8)}
 
-    def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
-        row, loss = checks.planes(arrays, self.n)
+    def unpack_outputs(self, arrays: dict[str, np.ndarray], row: np.ndarray, q: np.ndarray) -> Any:
         outputs = np.empty(row.size, dtype=object)
         encoded = json.loads(checks.vector("output", arrays["output"], "u1").tobytes())
-        told = zip(row.tolist(), encoded, loss.tolist(), strict=True)
-        for i, (number, data, its_loss) in enumerate(told):
+        told = zip(row.tolist(), encoded, q.tolist(), strict=True)
+        for i, (number, data, its_q) in enumerate(told):
             decoded = self.task.decode_output(data)
-            outputs[i] = self.names.call(number, self._plane, number, decoded, its_loss)
-        return Planes(row, outputs, loss)
+            outputs[i] = self.names.call(number, self._plane, number, decoded, its_q)
+        return outputs
 
     def contents(self, start: int, stop: int) -> Iterable[np.ndarray | None]:
         for row in range(start, stop):
-            example = [_plain(self.inputs[row]), _plain(self.truths[row])]
+            example = [_plain(self.inputs[row]), _plain(self.true_outputs[row])]
             yield np.frombuffer(canonical(example).encode(), np.uint8)
-        yield None if self.shard.weight is None else self.shard.weight[start:stop]
+        yield None if self.weight is None else self.weight[start:stop]
 
     def norms(self) -> tuple[np.ndarray, float | None]:
         norms = np.empty(self.n)
         for row in range(self.n):
-            truth = self.names.call(row, self._features, row, self.truths[row])
+            truth = self.names.call(row, self._features, row, self.true_outputs[row])
             norms[row] = truth.value @ truth.value
         radius = self.task.radius()
         return norms, None if radius is None else radius**2
-
-    @property
-    def n_bytes(self) -> int:
-        return 0  # the size of Python objects is nobody's to know
 
     def _decoded(self, w: np.ndarray, row: int) -> Any:
         return self._call("decode", w, self.inputs[row])
 
     def _ask(self, w: np.ndarray, row: int) -> tuple[Plane, float, float, float | None]:
-        x, y = self.inputs[row], self.truths[row]
+        x, y = self.inputs[row], self.true_outputs[row]
         answer = self._call("separate", w, x, y, self.rescaling)
         bound = None
         if isinstance(answer, Bounded):
@@ -253,26 +211,26 @@ class PythonOracle(Oracle):
         # it by rounding may make the primal value smaller.
         return plane, loss, max(value, 0.0), None if bound is None else max(bound, value, 0.0)
 
-    def _plane(self, row: int, output: Any, loss: float) -> Plane:
-        truth = self._features(row, self.truths[row])
+    def _plane(self, row: int, output: Any, q: float) -> Plane:
+        truth = self._features(row, self.true_outputs[row])
         psi = subtract(truth, self._features(row, output))
-        return Plane(output, scale(psi, loss) if self.slack else psi)  # type: ignore[arg-type]
+        return Plane(output, scale(psi, q) if self.slack else psi)  # type: ignore[arg-type]
 
     def _features(self, row: int, output: Any) -> SparseVector:
         return self._call("joint_features", self.inputs[row], output)
 
     def _loss(self, row: int, output: Any) -> float:
-        loss = self._call("loss", self.truths[row], output)
+        loss = self._call("loss", self.true_outputs[row], output)
         if not (np.isfinite(loss) and loss >= 0):
             raise TaskError(f"loss(y, {output!r}) is {loss}, expected a finite number ≥ 0")
         return loss
 
     def _check_truth(self, row: int) -> None:
-        loss = self._loss(row, self.truths[row])
+        loss = self._loss(row, self.true_outputs[row])
         if loss != 0:
             raise TaskError(f"loss(y, y) is {loss}, expected 0")
 
-    def _flat(self, planes: Planes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def flat(self, planes: Planes) -> Flat:
         parts = [EMPTY, *(plane.p for plane in planes.output)]
         starts = np.cumsum([part.index.size for part in parts], dtype=np.int64)
         index = np.concatenate([part.index for part in parts]).astype(np.int64, copy=False)

@@ -11,7 +11,7 @@ from distsvm.messages import Planes
 from distsvm.vectors import Vector, compact
 
 if TYPE_CHECKING:
-    from distsvm.oracles.oracle import Oracle
+    from distsvm.oracles.algebra import PlaneAlgebra
 
 # Sums of shards are added where they are, and there dense vectors are fast: sparse ones have to be
 # much smaller to be worth it.
@@ -19,11 +19,11 @@ SPARSE_GAIN = 8.0
 
 
 class Total(ABC):
-    """Σ weight·p of the planes that were added, which are those of one oracle at a time."""
+    """Σ weight·p of the planes that were added, which are those of one shard at a time."""
 
     @abstractmethod
-    def move(self, oracle: Oracle) -> None:
-        """Go on with planes of another oracle of the same task."""
+    def move(self, algebra: PlaneAlgebra) -> None:
+        """Go on with planes of another shard of the same task."""
 
     @abstractmethod
     def add(self, planes: Planes, weights: np.ndarray) -> None:
@@ -37,14 +37,14 @@ class Total(ABC):
 class DenseTotal(Total):
     """Kept as an array of length dim, to which the oracle's `accumulate` adds."""
 
-    def __init__(self, dim: int, oracle: Oracle) -> None:
-        self._a, self._oracle = np.zeros(dim), oracle
+    def __init__(self, dim: int, algebra: PlaneAlgebra) -> None:
+        self._a, self._algebra = np.zeros(dim), algebra
 
-    def move(self, oracle: Oracle) -> None:
-        self._oracle = oracle
+    def move(self, algebra: PlaneAlgebra) -> None:
+        self._algebra = algebra
 
     def add(self, planes: Planes, weights: np.ndarray) -> None:
-        self._oracle.accumulate(planes, weights, self._a)
+        self._algebra.accumulate(planes, weights, self._a)
 
     def vector(self) -> Vector:
         return compact(self._a, gain=SPARSE_GAIN)

@@ -11,7 +11,8 @@ import numpy as np
 from distsvm import checks
 from distsvm.messages import Ascended, Ascent, Holding, Planes
 from distsvm.oracles.climber import Climber, Live, Visits
-from distsvm.oracles.oracle import Oracle, Separation
+from distsvm.oracles.oracle import Oracle
+from distsvm.oracles.search import Separation
 from distsvm.vectors import Vector
 from distsvm.workers.stock import PlaneStock
 from distsvm.workers.whole_stock import WholeStock
@@ -140,7 +141,7 @@ class BlockAscent:
     def holding(self) -> Holding:
         """What the block had before the changes of the last round."""
         planes, share = self.stock.support(self._earlier())
-        return Holding(self._sum(planes, share), float(share @ planes.loss), self.number)
+        return Holding(self._sum(planes, share), float(share @ planes.q), self.number)
 
     def _change(self) -> Vector:
         """Σ (change of α)·p of this round, made anew."""

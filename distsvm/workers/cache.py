@@ -14,7 +14,7 @@ NEVER = -1
 
 
 class PlaneCache:
-    """Keeps up to `size` planes of each example, as outputs and losses; the oldest goes first.
+    """Keeps up to `size` planes of each example, by outputs and q; the oldest goes first.
 
     A plane that is found or used again counts as recent. The truth's plane (0, 0) is not kept,
     since everybody knows it.
@@ -24,7 +24,8 @@ class PlaneCache:
         self.oracle, self.size = oracle, size
         shape = (oracle.n, size)
         self._key = np.zeros(shape, dtype=np.int64)
-        self._loss = np.zeros(shape)
+        self._q = np.zeros(shape)
+        self._loss = self._q if oracle.q_is_loss else np.zeros(shape)
         self._stamp = np.full(shape, NEVER, dtype=np.int64)
         self._output = oracle.slots(size)
         self._clock = 0
@@ -38,7 +39,8 @@ class PlaneCache:
     @property
     def n_bytes(self) -> int:
         output = getattr(self._output, "nbytes", 0)
-        return self._key.nbytes + self._loss.nbytes + self._stamp.nbytes + output
+        loss = 0 if self._loss is self._q else self._loss.nbytes
+        return self._key.nbytes + self._q.nbytes + loss + self._stamp.nbytes + output
 
     def insert(self, planes: Planes) -> None:
         """Keep these planes, at most one an example."""
@@ -56,7 +58,7 @@ class PlaneCache:
         slot = np.where(known, same.argmax(axis=1), stamp.argmin(axis=1))
         self.changed[planes.row[~known]] = True
         self._key[planes.row, slot] = key
-        self._loss[planes.row, slot] = planes.loss
+        self._q[planes.row, slot], self._loss[planes.row, slot] = planes.q, planes.loss
         self._stamp[planes.row, slot] = self._clock
         self._output[planes.row * self.size + slot] = planes.output
 
@@ -68,7 +70,7 @@ class PlaneCache:
         """
         place, slot = np.nonzero(self._stamp[rows] != NEVER)
         row = rows[place]
-        planes = Planes(row, self._output[row * self.size + slot], self._loss[row, slot])
+        planes = self._planes(row, slot)
         values = self.oracle.values(view, planes)
         table = np.full((rows.size, self.size), -np.inf)
         table[place, slot] = values
@@ -77,8 +79,12 @@ class PlaneCache:
         row, slot = rows[used], np.argmax(table[used], axis=1) if used.any() else rows[used]
         self._clock += 1
         self._stamp[row, slot] = self._clock
-        chosen = Planes(row, self._output[row * self.size + slot], self._loss[row, slot])
-        return chosen, highest[used]
+        return self._planes(row, slot), highest[used]
+
+    def _planes(self, row: np.ndarray, slot: np.ndarray) -> Planes:
+        output = self._output[row * self.size + slot]
+        q = self._q[row, slot]
+        return Planes(row, output, q, q if self._loss is self._q else self._loss[row, slot])
 
     def state(self, rows: np.ndarray | None = None) -> dict[str, np.ndarray]:
         """Everything that a later run needs to go on with the same bits.
@@ -92,8 +98,7 @@ class PlaneCache:
         if rows is not None:
             filled = filled & np.isin(np.arange(self.oracle.n), rows)[:, None]
         row, slot = np.nonzero(filled)
-        planes = Planes(row, self._output[row * self.size + slot], self._loss[row, slot])
-        return self.oracle.pack(planes) | {
+        return self.oracle.pack(self._planes(row, slot)) | {
             "slot": slot,
             "stamp": stamp,
             "clock": np.array(self._clock),
@@ -110,7 +115,7 @@ class PlaneCache:
         clock = int(checks.array("clock", state["clock"], "i", ()))
         self._stamp[:] = NEVER
         self._key[planes.row, slot] = self.oracle.keys(planes.output)
-        self._loss[planes.row, slot] = planes.loss
+        self._q[planes.row, slot], self._loss[planes.row, slot] = planes.q, planes.loss
         self._stamp[planes.row, slot] = stamp
         self._output[planes.row * self.size + slot] = planes.output
         self._clock = clock

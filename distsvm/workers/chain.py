@@ -143,22 +143,24 @@ def _merged(oracle: Oracle, states: list[dict[str, np.ndarray]]) -> dict[str, np
     latest = np.zeros(oracle.n, dtype=np.int64)
     for number, state in enumerate(states[1:], 1):
         latest[checks.within("rows", state["rows"], 0, oracle.n)] = number
-    rows, outputs, losses, slots, grams = [], [], [], [], []
+    parts: list[Planes] = []
+    slots, grams = [], []
     for number, state in enumerate(states):
         planes = oracle.unpack(state)
         checks.slots(planes.row, state["slot"], len(planes))
         kept = np.flatnonzero(latest[planes.row] == number)
-        rows.append(planes.row[kept])
-        outputs.append(planes.output[kept])
-        losses.append(planes.loss[kept])
+        parts.append(planes.take(kept))
         slots.append(state["slot"][kept])
         if "gram" in newest:
             example, count = np.unique(planes.row, return_counts=True)
             gram = checks.finite("gram", state["gram"], int((count**2).sum()))
             which = np.flatnonzero(latest[example] == number)
             grams.append((example[which], Ragged(gram, offsets(count**2))[which]))
-    order = np.argsort(np.concatenate(rows), kind="stable")
-    planes = Planes(np.concatenate(rows), _joined(outputs), np.concatenate(losses)).take(order)
+    row, q, loss = (
+        np.concatenate([getattr(planes, name) for planes in parts]) for name in ("row", "q", "loss")
+    )
+    order = np.argsort(row, kind="stable")
+    planes = Planes(row, _joined([planes.output for planes in parts]), q, loss).take(order)
     found = newest | oracle.pack(planes) | {"slot": np.concatenate(slots)[order]}
     if "gram" in newest:
         example = np.concatenate([example for example, _ in grams])

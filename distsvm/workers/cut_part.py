@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.messages import Planes, Sums
-from distsvm.oracles.oracle import Separation
+from distsvm.oracles.search import Separation
 from distsvm.workers.cache import PlaneCache
 from distsvm.workers.part import WorkerPart
 from distsvm.workers.shard_worker import ShardWorker
@@ -123,5 +123,5 @@ class Tally:
     def _add(self, planes: Planes, upper: np.ndarray) -> None:
         weight = self._weight[planes.row]
         self._a.add(planes, weight)
-        self._b += float(weight @ planes.loss)
+        self._b += float(weight @ planes.q)
         self._upper += float(weight @ upper)

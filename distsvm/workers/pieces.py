@@ -29,9 +29,11 @@ from distsvm.data.keeping import load
 from distsvm.data.packed import Packed, PackedStore, key_of
 from distsvm.data.shard import Locate, Names
 from distsvm.messages import Planes
+from distsvm.oracles.algebra import PlaneAlgebra
 from distsvm.oracles.description import describe
-from distsvm.oracles.oracle import Oracle, Separation
+from distsvm.oracles.oracle import Oracle
 from distsvm.oracles.outputs import canonical
+from distsvm.oracles.search import Separation
 from distsvm.oracles.task import Task
 from distsvm.oracles.totals import Total
 from distsvm.vectors import Vector, compact
@@ -155,7 +157,7 @@ class PiecedOracle(Oracle):
         oracle, start = self.opened(rows)
         found = oracle.separate(view.of(oracle), rows - start)
         planes = found.planes
-        return replace(found, planes=Planes(planes.row + start, planes.output, planes.loss))
+        return replace(found, planes=replace(planes, row=planes.row + start))
 
     def values(self, view: PiecedView, planes: Planes) -> np.ndarray:
         if not len(planes):
@@ -267,7 +269,7 @@ class PiecedOracle(Oracle):
     def own(self, planes: Planes) -> tuple[Oracle, Planes]:
         """The oracle of the piece that these planes are of, and they with its row numbers."""
         oracle, start = self.opened(planes.row)
-        return oracle, Planes(planes.row - start, planes.output, planes.loss)
+        return oracle, replace(planes, row=planes.row - start)
 
     def opened(self, rows: np.ndarray) -> tuple[Oracle, int]:
         """The oracle of the piece that has all these rows, and the number of its first row."""
@@ -328,8 +330,8 @@ class PiecedTotal(Total):
         self._piece: Oracle | None = None
         self._total: Total | None = None
 
-    def move(self, oracle: Oracle) -> None:
-        assert oracle is self._oracle, "a shard in pieces is summed by itself"
+    def move(self, algebra: PlaneAlgebra) -> None:
+        assert algebra is self._oracle, "a shard in pieces is summed by itself"
 
     def add(self, planes: Planes, weights: np.ndarray) -> None:
         if not len(planes):

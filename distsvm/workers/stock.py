@@ -1,4 +1,4 @@
-"""The planes that a shard holds for the dual ascent: outputs, losses, α and Gram matrices."""
+"""The planes that a shard holds for the dual ascent: outputs, q, α and Gram matrices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from distsvm.data.ragged import offsets
 from distsvm.errors import ConfigError
 from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
-from distsvm.oracles.climber import Climber, Visits, held_planes
+from distsvm.oracles.climber import Climber, Visits, held_planes, planes_at
 from distsvm.oracles.oracle import Oracle
 
 FIRST_SIZE, LEAST_SIZE = 6, 2
@@ -53,8 +53,10 @@ class PlaneStock:
     def _make(self, size: int) -> None:
         n = self.oracle.n
         self.size = size
+        q = np.zeros((n, size))
         self.held = Held(
-            count=np.zeros(n, np.int32), loss=np.zeros((n, size)), alpha=np.zeros((n, size)),
+            count=np.zeros(n, np.int32), q=q,
+            loss=q if self.oracle.q_is_loss else np.zeros((n, size)), alpha=np.zeros((n, size)),
             gram=np.zeros((n, size, size)), idle=np.zeros((n, size), np.int16), total=self.total,
             gap=np.zeros(n),
         )  # fmt: skip
@@ -65,8 +67,16 @@ class PlaneStock:
 
     @property
     def n_bytes(self) -> int:
-        arrays = (*self.held, self.key)
+        held = self.held
+        fixed = (held.count, held.total, held.gap, held.gram)
+        arrays = (*fixed, *self._tables(held), self.key)
         return sum(array.nbytes for array in arrays) + getattr(self.outputs, "nbytes", 0)
+
+    @staticmethod
+    def _tables(held: Held) -> list[np.ndarray]:
+        """What is known of each plane, each array once."""
+        beside = [] if held.loss is held.q else [held.loss]
+        return [held.q, held.alpha, held.idle, *beside]
 
     @property
     def n_planes(self) -> int:
@@ -80,8 +90,7 @@ class PlaneStock:
     def support(self, alpha: np.ndarray) -> tuple[Planes, np.ndarray]:
         """The planes with α > 0, and their α, for any α of this stock's shape."""
         row, slot = np.nonzero(alpha)
-        planes = Planes(row, self.outputs[row * self.size + slot], self.held.loss[row, slot])
-        return planes, alpha[row, slot]
+        return planes_at(self.held, self.outputs, row, slot), alpha[row, slot]
 
     def filled_rows(self) -> np.ndarray:
         """The examples that a visit may change."""
@@ -123,7 +132,7 @@ class PlaneStock:
         held, row = self.held, planes.row
         self.changed[row] = True
         held.count[row] = np.maximum(held.count[row], slot + 1)
-        self.key[row, slot], held.loss[row, slot] = key, planes.loss
+        self.key[row, slot], held.q[row, slot], held.loss[row, slot] = key, planes.q, planes.loss
         held.alpha[row, slot], held.idle[row, slot] = 0.0, 0
         self.outputs[row * self.size + slot] = planes.output
         self.oracle.fill_gram(held, self.outputs, row, slot)
@@ -139,8 +148,8 @@ class PlaneStock:
         self._make(size)
         held = self.held
         held.count[:], held.gap[:] = old.count, old.gap
-        for mine, theirs in zip((held.loss, held.alpha, held.idle, self.key),
-                                (old.loss, old.alpha, old.idle, key), strict=True):  # fmt: skip
+        for mine, theirs in zip([*self._tables(held), self.key], [*self._tables(old), key],
+                                strict=True):  # fmt: skip
             mine[:, :before] = theirs
         held.gram[:, :before, :before] = old.gram
         self.outputs[planes.row * size + slot] = planes.output
@@ -156,7 +165,7 @@ class PlaneStock:
         self.changed[rows] = True
         kept = self._filled(rows) & ~idle[rows]
         order = np.argsort(~kept, axis=1, kind="stable")  # the kept ones first, in their order
-        for array in (held.loss, held.alpha, held.idle, self.key):
+        for array in (*self._tables(held), self.key):
             array[rows] = np.take_along_axis(array[rows], order, axis=1)
         gram = np.take_along_axis(held.gram[rows], order[:, :, None], axis=1)
         held.gram[rows] = np.take_along_axis(gram, order[:, None, :], axis=2)
@@ -225,7 +234,8 @@ class PlaneStock:
         self._make(size)
         held = self.held
         held.count[:], held.gap[:] = count, gap
-        held.loss[row, slot], held.alpha[row, slot], held.idle[row, slot] = planes.loss, alpha, idle
+        held.q[row, slot], held.loss[row, slot] = planes.q, planes.loss
+        held.alpha[row, slot], held.idle[row, slot] = alpha, idle
         self.key[row, slot] = self.oracle.keys(planes.output)
         self.outputs[row * self.size + slot] = planes.output
         held.gram[self._pairs(np.arange(n))] = gram  # made anew it might differ in a last bit

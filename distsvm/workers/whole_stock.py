@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from distsvm import checks
+from distsvm.kernels.climb import Whole
 from distsvm.messages import Planes
 from distsvm.oracles.climber import Climber, Visits
 from distsvm.oracles.oracle import Oracle
-from distsvm.structures.classes.kernels.climb_whole import Whole
 
 
 class WholeStock:
@@ -36,7 +36,9 @@ class WholeStock:
     @staticmethod
     def bytes_for(oracle: Oracle) -> float:
         """The memory of such a stock; inf where there is none."""
-        return np.inf if oracle.n_outputs is None else 8.0 * oracle.n * (oracle.n_outputs + 2)
+        if oracle.n_outputs is None or not oracle.q_is_loss:
+            return np.inf
+        return 8.0 * oracle.n * (oracle.n_outputs + 2)
 
     @property
     def n_bytes(self) -> int:
@@ -55,7 +57,8 @@ class WholeStock:
         """The planes with α > 0, and their α, for any α of this stock's shape."""
         row, number = np.nonzero(alpha)
         outputs = self.oracle.outputs(number)
-        return Planes(row, outputs, self.oracle.losses(row, outputs)), alpha[row, number]
+        planes = Planes.linear(row, outputs, self.oracle.losses(row, outputs))
+        return planes, alpha[row, number]
 
     changed = None
     """Planes of no example are written."""

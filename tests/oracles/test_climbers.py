@@ -104,7 +104,7 @@ class Holding:
             m = held.count[i]
             P = np.array([p for p, _ in rows]).reshape(m, self.task.dim)
             np.testing.assert_allclose(held.gram[i, :m, :m], self.times * P @ P.T, atol=1e-9)
-            np.testing.assert_allclose(held.loss[i, :m], [q for _, q in rows])
+            np.testing.assert_allclose(held.q[i, :m], [q for _, q in rows])
 
     def check_visits(self, sigma):
         """u, linear and gain of some visits; all begin at another w, with the α so far."""

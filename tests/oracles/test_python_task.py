@@ -142,7 +142,7 @@ def test_values_and_sums_equal_the_features():
         total = np.zeros(bound.task.dim)
         weights = rng.random(6)
         bound.accumulate(answer.planes, weights, total)
-        assert np.isclose(weights @ answer.planes.loss - total @ w, weights @ answer.value)
+        assert np.isclose(weights @ answer.planes.q - total @ w, weights @ answer.value)
 
 
 def test_planes_without_features_have_the_value_of_their_loss():
@@ -153,7 +153,7 @@ def test_planes_without_features_have_the_value_of_their_loss():
         empty[i] = replace(
             bound.separate(np.zeros(bound.task.dim), np.arange(1)).planes.output[0], p=nothing
         )
-    planes = Planes(np.arange(2), empty, np.array([0.25, 0.5]))
+    planes = Planes.linear(np.arange(2), empty, np.array([0.25, 0.5]))
     assert bound.values(np.ones(bound.task.dim), planes).tolist() == [0.25, 0.5]
 
 

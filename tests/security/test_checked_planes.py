@@ -57,7 +57,7 @@ def oracles():
 @pytest.mark.parametrize("name", ["row", "output"])
 def test_numbers_that_no_example_or_label_has_are_refused(oracle, output, wild, name):
     row = np.arange(2) if isinstance(output, Ragged) else np.arange(3)
-    packed = oracle.pack(Planes(row, output, np.ones(row.size)))
+    packed = oracle.pack(Planes.linear(row, output, np.ones(row.size)))
     assert len(oracle.unpack(packed)) == row.size
     packed[name] = packed[name].copy()
     packed[name][-1] = wild

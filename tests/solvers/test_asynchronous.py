@@ -90,7 +90,7 @@ def test_what_blocks_answer_is_what_their_alpha_say():
     for made, answer in zip(blocks, answers, strict=True):
         stock = made.part.ascent.stock
         planes, alpha = stock.support(stock.held.alpha)
-        assert np.isclose(answer.linear, alpha @ planes.loss)
+        assert np.isclose(answer.linear, alpha @ planes.q)
         own = np.zeros(task.dim)
         made.part.ascent.oracle.accumulate(planes, alpha, own)
         np.testing.assert_allclose(to_dense(answer.u), own, atol=1e-12)

@@ -31,7 +31,7 @@ def sums(ascent):
     planes, alpha = stock.support(stock.held.alpha)
     w = np.zeros(TASK.dim)
     ascent.oracle.accumulate(planes, alpha, w)
-    return w, alpha @ planes.loss
+    return w, alpha @ planes.q
 
 
 def hinges(w, rescaling):

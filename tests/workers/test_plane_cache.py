@@ -29,7 +29,7 @@ steps = st.lists(
 def planes_of(step):
     row = np.array([r for r, _ in step], dtype=np.int64)
     output = np.array([c for _, c in step], dtype=np.int32)
-    return Planes(row, output, ORACLE.losses(row, output))
+    return Planes.linear(row, output, ORACLE.losses(row, output))
 
 
 @settings(max_examples=60)
@@ -63,7 +63,7 @@ def test_best_is_the_largest_value_and_a_restored_cache_goes_on_alike(history, s
     w = np.random.default_rng(seed).standard_normal(TASK.dim)
     view, state = ORACLE.view(w), cache.state()
     chosen, values = cache.best(view, np.arange(N))
-    every = Planes(state["row"], state["output"], state["loss"])
+    every = Planes.linear(state["row"], state["output"], state["loss"])
     all_values = ORACLE.values(view, every)
     for row in range(N):
         mine = all_values[every.row == row]

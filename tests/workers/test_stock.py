@@ -45,7 +45,7 @@ def planes_of(found):
     found = [(row, output) for row, output in found if row != output]
     row = np.array([r for r, _ in found], dtype=np.int64)
     output = np.array([c for _, c in found], dtype=np.int32)
-    return Planes(row, output, ORACLE.losses(row, output))
+    return Planes.linear(row, output, ORACLE.losses(row, output))
 
 
 def visit(stock, rows, seed):
@@ -62,7 +62,7 @@ def contents(stock):
             output = int(stock.outputs[i * stock.size + slot])
             assert (i, output) not in found
             assert stock.key[i, slot] == output
-            found[i, output] = (held.loss[i, slot], held.alpha[i, slot], held.idle[i, slot])
+            found[i, output] = (held.q[i, slot], held.alpha[i, slot], held.idle[i, slot])
     return found
 
 
@@ -219,7 +219,7 @@ def test_outputs_of_many_lengths_stay_with_their_planes(seed, grows):
     row, slot = np.nonzero(np.arange(stock.size) < held.count[:, None])
     kept = stock.outputs[row * stock.size + slot]
     assert np.array_equal(oracle.keys(kept), stock.key[row, slot])
-    assert np.array_equal(oracle.losses(row, kept), held.loss[row, slot])
+    assert np.array_equal(oracle.losses(row, kept), held.q[row, slot])
     oracle.fill_gram(held, stock.outputs, row, slot)
     for i in range(N):
         m = held.count[i]

@@ -38,8 +38,8 @@ def test_answers_say_what_has_changed(rescaling):
     total = np.zeros(made.dim)
     made.oracle.accumulate(planes, alpha, total)
     np.testing.assert_allclose(w, total, atol=1e-9)
-    assert np.isclose(sum(answer.linear for answer in answers), alpha @ planes.loss)
-    dual = alpha @ planes.loss - 0.5 * w @ w
+    assert np.isclose(sum(answer.linear for answer in answers), alpha @ planes.q)
+    dual = alpha @ planes.q - 0.5 * w @ w
     assert np.isclose(sum(answer.gain for answer in answers), dual)
     assert (stock.held.alpha.sum(axis=1) <= C_SHARE * WEIGHT * (1 + 1e-12)).all()
     assert not any(answer.n_visits for answer in answers)  # every visit searches all outputs

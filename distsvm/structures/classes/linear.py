@@ -30,8 +30,7 @@ class LinearClasses(TrainedEstimator):
         """
         task: ClassTask = self.model_.task  # type: ignore[assignment]
         V, bias = task.weights(self.model_.w)
-        if not task.unit:
-            V, bias = V @ task.codes.T, bias @ task.codes.T
+        V, bias = task.per_class(V), task.per_class(bias)
         if bias.size == 2:
             V, bias = V[:, 1:] - V[:, :1], bias[1:] - bias[:1]
         # a task that was told its classes may have some that are not in the data

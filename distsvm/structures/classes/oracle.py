@@ -17,7 +17,10 @@ from distsvm.errors import DataError
 from distsvm.kernels import rows as row_kernels
 from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
-from distsvm.oracles.oracle import MOST_ROWS, Oracle, Separation, power_of_two
+from distsvm.oracles.bound import MOST_ROWS, power_of_two
+from distsvm.oracles.oracle import Oracle
+from distsvm.oracles.packing import Numbering
+from distsvm.oracles.search import Separation
 from distsvm.structures.classes.climber import (
     ClassClimber,
     ClassView,
@@ -40,11 +43,12 @@ CALL_WORK = 0.2
 class ClassOracle(Oracle):
     """Enumerates the classes of many rows in compiled code."""
 
+    task: ClassTask
+    n_outputs: int
+
     def __init__(self, task: ClassTask, shard: Shard, rescaling: str) -> None:
-        self.task, self.names = task, shard.names
+        super().__init__(task, shard, rescaling)
         self.rows = _shifted(shard.x, task, shard)  # type: ignore[arg-type]
-        self.n = shard.n
-        self.slack = rescaling == "slack"
         self.truth: np.ndarray | None = None
         self._others: list[Any] = []  # true labels that are no classes; see ClassTask.encode
         if shard.y is not None:
@@ -52,7 +56,9 @@ class ClassOracle(Oracle):
             self.truth, self._others = frozen(truth), others.tolist()
         self.weight = shard.weight
         self.zero_one, self.matrix = task.zero_one, frozen(task.loss_table())
-        self.codes, self.unit = frozen(task.codes), task.unit
+        table = task.code_table()
+        self.unit = table is None
+        self.table = frozen(np.zeros((0, 0)) if table is None else table)
         self.n_outputs = task.labels.size
         self.scale = frozen(task.feature_scale())
         self._measure()
@@ -82,7 +88,7 @@ class ClassOracle(Oracle):
         else:
             climb_classes.changed_products(*self.sparse(), frozen(rows), V, *change, out)
             out += bias
-        return self.task.per_class(out)
+        return out if self.unit else out @ self.table.T
 
     def separate(self, view: Any, rows: np.ndarray) -> Separation:
         output, loss, value = (
@@ -92,7 +98,7 @@ class ClassOracle(Oracle):
         )
         class_kernels.most_violated(
             self.scores(view, rows),
-            self._truth(rows),
+            self.truths(rows),
             self.matrix,
             self.zero_one,
             self.slack,
@@ -100,7 +106,7 @@ class ClassOracle(Oracle):
             loss,
             value,
         )
-        return Separation(Planes(rows, output, loss), value, value, exact=True)
+        return Separation(Planes.linear(rows, output, loss), value, value, exact=True)
 
     def values(self, view: Any, planes: Planes) -> np.ndarray:
         values = np.empty(len(planes))
@@ -111,17 +117,17 @@ class ClassOracle(Oracle):
             inside = slice(first[start], first[start + piece.size])
             place = np.repeat(np.arange(piece.size), np.diff(first[start : start + piece.size + 1]))
             class_kernels.plane_values(
-                self.scores(view, piece), frozen(place), self._truth(planes.row[inside]),
-                frozen(planes.output[inside]), frozen(planes.loss[inside]), self.slack,
+                self.scores(view, piece), frozen(place), self.truths(planes.row[inside]),
+                frozen(planes.output[inside]), frozen(planes.q[inside]), self.slack,
                 values[inside],
             )  # fmt: skip
         return values
 
     def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
-        coefficients = weights * planes.loss if self.slack else weights
+        coefficients = weights * planes.q if self.slack else weights
         given = (
-            frozen(planes.row), self.scale, self._truth(planes.row), frozen(planes.output),
-            frozen(coefficients), self.codes, self.unit, out.reshape(self.scale.size, -1),
+            frozen(planes.row), self.scale, self.truths(planes.row), frozen(planes.output),
+            frozen(coefficients), self.table, self.unit, out.reshape(self.scale.size, -1),
         )  # fmt: skip
         if isinstance(self.rows, DenseRows):
             row_kernels.dense_sums(self.rows.values, *given)
@@ -143,7 +149,7 @@ class ClassOracle(Oracle):
     @property
     def coding(self) -> Coding:
         """The classes as the climbing kernels take them."""
-        return Coding(self._all_truth(), self.codes, self.unit, self.slack)
+        return Coding(self._all_truth(), self.table, self.unit, self.slack)
 
     @property
     def problem(self) -> ClassProblem:
@@ -167,14 +173,14 @@ class ClassOracle(Oracle):
         return np.argmax(self.scores(view, rows), axis=1).astype(np.int32)
 
     def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
-        truth = self._truth(rows)
+        truth = self.truths(rows)
         if self.zero_one:
             return np.where(truth == outputs, 0.0, self.zero_one)
         known = truth < self.n_outputs
         return np.where(known, self.matrix[truth * known, outputs], self.matrix.max())
 
     def correct(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
-        return self._truth(rows) == outputs  # a cost matrix may forgive some mistakes
+        return self.truths(rows) == outputs  # a cost matrix may forgive some mistakes
 
     def public(self, outputs: Any) -> np.ndarray:
         return self.task.labels[outputs]
@@ -194,19 +200,12 @@ class ClassOracle(Oracle):
         codes = self.truth[rows] - self.n_outputs
         return rows, [self._others[code] for code in codes.tolist()]
 
-    def slots(self, size: int) -> np.ndarray:
-        return np.zeros(self.n * size, dtype=np.int32)
+    @property
+    def numbering(self) -> Numbering:
+        return Numbering(self.n_outputs, np.int32)
 
-    def keys(self, outputs: Any) -> np.ndarray:
-        return outputs.astype(np.int64)
-
-    def pack(self, planes: Planes) -> dict[str, np.ndarray]:
-        return {"row": planes.row, "output": planes.output, "loss": planes.loss}
-
-    def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
-        row, loss = checks.planes(arrays, self.n)
-        output = checks.within("output", arrays["output"], 0, self.task.labels.size, row.size)
-        return Planes(row, output, loss)
+    def truths(self, rows: np.ndarray) -> np.ndarray:
+        return frozen(self._all_truth()[rows])
 
     def contents(self, start: int, stop: int) -> Iterable[np.ndarray | None]:
         values, *places = self.rows.rows(start, stop).arrays()
@@ -249,10 +248,11 @@ class ClassOracle(Oracle):
         return None if weights is None else weights[self._all_truth()]
 
     def norms(self) -> tuple[np.ndarray, float | None]:
-        norms = self.square_norms
-        # ‖code(y)‖² of each example, and the largest ‖code(y) − code(ŷ)‖².
-        own, apart = (1.0, 2.0) if self.unit else (self.codes[0, 0] ** 2, 4 * self.codes[0, 0] ** 2)
-        return norms * own, float(norms.max(initial=0.0) * apart)
+        own, apart = self.task.code_norms()
+        truth = self._all_truth()
+        return self.square_norms * own[truth], float(
+            (self.square_norms * apart[truth]).max(initial=0.0)
+        )
 
     @property
     def n_bytes(self) -> int:
@@ -262,9 +262,6 @@ class ClassOracle(Oracle):
         if self.truth is None:
             raise DataError("the examples have no labels")
         return self.truth
-
-    def _truth(self, rows: np.ndarray) -> np.ndarray:
-        return frozen(self._all_truth()[rows])
 
     def sparse(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values, columns and starts of sparse rows."""

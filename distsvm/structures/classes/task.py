@@ -1,6 +1,7 @@
-"""Classes: binary (Ψ = ½yx) and multiclass (stacked), for dense and sparse rows.
+"""Classes: binary (Ψ = ½yx) and multiclass (Ψ = x ⊗ Λ(y)), for dense and sparse rows.
 
-Both are Ψ(x, y) = x ⊗ code(y): one number a class for binary, a unit vector for multiclass.
+Both are Ψ(x, y) = x ⊗ Λ(y), Λ(y) the code of class y: one number for binary, a unit vector for
+multiclass unless codes are given.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ log = logging.getLogger(__name__)
 
 BAD_RANGE = 1e3
 RANGED_COLUMNS = 1 << 22
+HALVES = np.array([[-0.5], [0.5]])
+"""Λ of two classes, so that ψ = yx."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +121,7 @@ class ClassTask(Task):
             class_weights=self._weights_of(classes, summary),
         )
         task.loss_table()  # refuses a matrix that does not fit
+        task.code_table()  # and codes
         return task
 
     def _check_classes(self, classes: np.ndarray) -> None:
@@ -191,6 +195,7 @@ class ClassTask(Task):
             if getattr(self, name) is not None:
                 checks.finite(name, getattr(self, name), size)
         self.loss_table()
+        self.code_table()
 
     # --- the structure ---------------------------------------------------------------------
 
@@ -201,15 +206,23 @@ class ClassTask(Task):
             raise ConfigError("the task is not prepared: its classes are not known yet")
         return self.classes
 
-    unit: ClassVar[bool] = True
-    """Whether code(y) is the unit vector of y, so that r = k and nobody has to write codes down."""
-    codes: ClassVar[np.ndarray] = np.zeros((0, 0))
-    """code(y) of each class, shape (k, r), where it is not a unit vector."""
+    def code_table(self) -> np.ndarray | None:
+        """Λ(y) of each class, shape (k, r); None where it is the unit vector of y, and r = k."""
+        return None
+
+    def code_norms(self) -> tuple[np.ndarray, np.ndarray]:
+        """‖Λ(y)‖² and max_ŷ ‖Λ(y) − Λ(ŷ)‖² of each class."""
+        codes, k = self.code_table(), self.labels.size
+        if codes is None:
+            return np.ones(k), np.full(k, 2.0)
+        apart = [((codes - code) ** 2).sum(axis=1).max() for code in codes]
+        return (codes**2).sum(axis=1), np.array(apart)
 
     @property
     def n_codes(self) -> int:
         """r, the length of a class's code."""
-        return self.labels.size if self.unit else self.codes.shape[1]
+        codes = self.code_table()
+        return self.labels.size if codes is None else codes.shape[1]
 
     @property
     def dim(self) -> int:  # type: ignore[override]
@@ -269,18 +282,19 @@ class ClassTask(Task):
 
     def per_class(self, products: np.ndarray) -> np.ndarray:
         """Products with the codes' columns, shape (…, r), as one number a class, shape (…, k)."""
-        return products if self.unit else products @ self.codes.T
+        codes = self.code_table()
+        return products if codes is None else products @ codes.T
 
     def joint_features(self, x: Any, y: Any) -> SparseVector:
         row = np.append(np.asarray(x, dtype=np.float64), 1.0) * self.feature_scale()
-        code = self._code(y)
-        own = (np.arange(self.n_codes) == code) * 1.0 if self.unit else self.codes[code]
+        number, codes = self._number(y), self.code_table()
+        own = (np.arange(self.n_codes) == number) * 1.0 if codes is None else codes[number]
         psi = np.outer(row, own).ravel()
         index = np.flatnonzero(psi)
         return SparseVector(index, psi[index], self.dim)
 
     def loss(self, y: Any, y_hat: Any) -> float:
-        truth, other = self._code(y), self._code(y_hat)
+        truth, other = self._number(y), self._number(y_hat)
         if self.zero_one:
             return 0.0 if truth == other else self.zero_one
         return float(self.loss_table()[truth, other])
@@ -323,11 +337,11 @@ class ClassTask(Task):
     def _carried(self, w: np.ndarray, earlier: ClassTask) -> np.ndarray:
         raise NotImplementedError
 
-    def _code(self, y: Any) -> int:
-        codes, unseen = self.encode(np.array([y]))
+    def _number(self, y: Any) -> int:
+        numbers, unseen = self.encode(np.array([y]))
         if unseen.size:
             raise DataError(self.why_unseen(y))
-        return int(codes[0])
+        return int(numbers[0])
 
     def encode(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The number of each label's class, and the labels that are none.
@@ -355,23 +369,60 @@ class ClassTask(Task):
 
 @dataclass(frozen=True, eq=False)
 class MulticlassTask(ClassTask):
-    """k classes, a weight vector for each: Ψ(x, y) has x in the place of class y."""
+    """k classes, a weight vector for each: Ψ(x, y) has x in the place of class y.
+
+    Parameters
+    ----------
+    codes : array of shape (k, r), or None
+        Λ(y) of each class in the order of the classes: then Ψ(x, y) = x ⊗ Λ(y), and classes whose
+        codes have something in common share weights. None for unit vectors, a weight vector for
+        each class alone. With the nodes of a tree of classes as columns, and 1 where a node is
+        above a class, it is a taxonomy.
+    """
+
+    codes: Any = None
+
+    def code_table(self) -> np.ndarray | None:
+        if self.codes is None:
+            return None
+        try:
+            codes = np.asarray(self.codes, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"codes: not an array of numbers: {error}") from error
+        k = self.labels.size
+        if codes.ndim != 2 or codes.shape[0] != k or not codes.size:
+            raise ConfigError(
+                f"codes: the array has shape {codes.shape}, expected ({k}, length of a code)"
+            )
+        if not np.isfinite(codes).all():
+            raise ConfigError("codes: the array has an entry that is not finite")
+        return codes
 
     def _carried(self, w: np.ndarray, earlier: ClassTask) -> np.ndarray:
         old = w.reshape(earlier.n_features + 1, -1)
-        new = np.zeros((self.n_features + 1, self.labels.size))
-        places = np.searchsorted(self.labels, earlier.labels)
-        new[: earlier.n_features, places] = old[:-1]
-        new[-1, places] = old[-1]
+        new = np.zeros((self.n_features + 1, self.n_codes))
+        columns = self._carried_columns(earlier)
+        new[: earlier.n_features, columns] = old[:-1]
+        new[-1, columns] = old[-1]
         return new.ravel()
+
+    def _carried_columns(self, earlier: ClassTask) -> np.ndarray:
+        """Where the columns of an earlier task's codes are among these."""
+        places = np.searchsorted(self.labels, earlier.labels)
+        codes, before = self.code_table(), earlier.code_table()
+        if codes is None and before is None:
+            return places
+        if codes is None or before is None or not np.array_equal(codes[places], before):
+            raise ConfigError("start: the classes of the earlier model have other codes")
+        return np.arange(codes.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
 class BinaryTask(ClassTask):
     """Two classes, the lower −1 and the higher +1: Ψ(x, y) = ½yx, so that ψ = yx."""
 
-    unit: ClassVar[bool] = False
-    codes: ClassVar[np.ndarray] = np.array([[-0.5], [0.5]])
+    def code_table(self) -> np.ndarray | None:
+        return HALVES
 
     def _check_classes(self, classes: np.ndarray) -> None:
         super()._check_classes(classes)

@@ -13,7 +13,7 @@ import numpy as np
 
 from distsvm import checks
 from distsvm.data.features import SparseRows, frozen
-from distsvm.data.ragged import Ragged, RaggedSlots, offsets, spread
+from distsvm.data.ragged import Ragged, offsets, spread
 from distsvm.data.shard import Names, Shard
 from distsvm.errors import DataError
 from distsvm.kernels import changed_rows
@@ -21,8 +21,11 @@ from distsvm.kernels import rows as row_kernels
 from distsvm.kernels.changed_rows import ChangedRows
 from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
+from distsvm.oracles.bound import MOST_SEQUENCES, power_of_two
 from distsvm.oracles.climber import room_for_changes
-from distsvm.oracles.oracle import MOST_SEQUENCES, Oracle, Separation, power_of_two
+from distsvm.oracles.oracle import Oracle
+from distsvm.oracles.packing import Numbering
+from distsvm.oracles.search import Separation
 from distsvm.structures.sequences.climber import SequenceClimber
 from distsvm.structures.sequences.kernels import (
     climb_paths,
@@ -55,10 +58,11 @@ COUNT_BYTES = 1 << 30
 class SequenceOracle(Oracle):
     """Searches the paths of many sequences in compiled code."""
 
+    task: SequenceTask
+
     def __init__(self, task: SequenceTask, shard: Shard, rescaling: str) -> None:
         shard = packed(shard)
-        self.task, self.n = task, shard.n
-        self.names = shard.names
+        super().__init__(task, shard, rescaling)
         self.tokens, self.starts = tokens_of(shard.x, task, shard)  # type: ignore[arg-type]
         self.truth: Ragged | None = None
         self._others: list[str] = []  # true tags that are not the task's; see truth_of
@@ -66,7 +70,7 @@ class SequenceOracle(Oracle):
             self.truth, self._others = truth_of(shard.y, task, shard)  # type: ignore[arg-type]
         self.weight = shard.weight
         self.lengths = np.diff(self.starts)
-        self.slack, self.hamming = rescaling == "slack", task.losses == "hamming"
+        self.hamming = task.losses == "hamming"
         self.n_labels = n_labels = task.tags().size
         self.no_bias = frozen(np.zeros(n_labels))
         self.forbidden = task.forbidden()
@@ -140,7 +144,7 @@ class SequenceOracle(Oracle):
         viterbi_planes.path_values(
             emissions, starts, truth, output, loss, self.slack, *view.chain, value
         )
-        return Separation(Planes(rows, found, loss), value, value, exact=True)
+        return Separation(Planes.linear(rows, found, loss), value, value, exact=True)
 
     def _best_but_truth(
         self, view: View, emissions: np.ndarray, starts: np.ndarray, truth: np.ndarray
@@ -159,7 +163,7 @@ class SequenceOracle(Oracle):
         values, truth = np.empty(len(planes)), self.all_truth()
         viterbi_planes.plane_values(
             *self.sparse(), self.starts, truth.values, frozen(planes.row),
-            frozen(planes.output.starts), frozen(planes.output.values), frozen(planes.loss),
+            frozen(planes.output.starts), frozen(planes.output.values), frozen(planes.q),
             self.slack, view.V, *view.chain, values,
         )  # fmt: skip
         return values
@@ -311,21 +315,12 @@ class SequenceOracle(Oracle):
 
     # --- planes, for caches and files ------------------------------------------------------
 
-    def slots(self, size: int) -> RaggedSlots:
-        return RaggedSlots(self.lengths, size, np.int16)
+    @property
+    def numbering(self) -> Numbering:
+        return Numbering(self.n_labels, np.int16, self.lengths)
 
-    def keys(self, outputs: Ragged) -> np.ndarray:
-        return outputs.keys()
-
-    def pack(self, planes: Planes) -> dict[str, np.ndarray]:
-        return {"row": planes.row, "output": planes.output.values, "loss": planes.loss}
-
-    def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
-        row, loss = checks.planes(arrays, self.n)
-        starts = offsets(self.lengths[row])
-        n_tags = self.task.tags().size
-        output = checks.within("output", arrays["output"], 0, n_tags, int(starts[-1]))
-        return Planes(row, Ragged(output, starts), loss)
+    def truths(self, rows: np.ndarray) -> Ragged:
+        return self.all_truth()[rows]
 
     def contents(self, start: int, stop: int) -> Iterable[np.ndarray | None]:
         first, last = self.starts[start], self.starts[stop]

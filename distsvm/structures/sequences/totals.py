@@ -48,7 +48,7 @@ class SequenceTotal(Total):
         self._n_places = viterbi_tokens.claim_places(
             columns, entries, *paths, self._place, self._n_places, self._claimed
         )
-        coefficients = frozen(weights * planes.loss if self._slack else weights)
+        coefficients = frozen(weights * planes.q if self._slack else weights)
         viterbi_tokens.token_sums(
             values, columns, entries, *paths, coefficients, self._place, self._sums
         )

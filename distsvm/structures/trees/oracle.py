@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from distsvm import checks
 from distsvm.data.features import frozen
-from distsvm.data.ragged import Ragged, RaggedSlots, offsets, spread
+from distsvm.data.ragged import Ragged, offsets, spread
 from distsvm.data.shard import Names, Shard
 from distsvm.errors import DataError
-from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
-from distsvm.oracles.climber import Flat, SparseClimber, fill_sparse_gram
-from distsvm.oracles.oracle import Oracle, Separation
+from distsvm.oracles.climber import Flat
+from distsvm.oracles.oracle import Oracle
+from distsvm.oracles.packing import Numbering
+from distsvm.oracles.search import Separation
 from distsvm.structures.trees.kernels import cky, cky_brackets, cky_rows, cky_words, climb_trees
 from distsvm.structures.trees.kernels.cky_tables import Weights
 from distsvm.structures.trees.rows import (
@@ -65,35 +65,52 @@ class ParseView(NamedTuple):
 class ParseOracle(Oracle):
     """Sentences and true trees as rows of numbers; outputs are TreeRows."""
 
+    task: ParseTask
     piece = PIECE
+    keeps_examples = True
 
     def __init__(self, task: ParseTask, shard: Shard, rescaling: str) -> None:
-        self.task, self.source = task, shard.source
-        self.names = shard.names
+        super().__init__(task, shard, rescaling)
+        self.source = shard.source
         self.grammar, self.lexicon = task.grammar, task.lexicon
         self.tables = self.grammar.tables
         if self.lexicon is not None:
             starts, tags = self.lexicon.tags.starts, self.lexicon.tags.values
             self.tables = self.tables._replace(word_starts=starts, word_tags=tags)
             self.tag_rule = frozen(self.lexicon.places + np.int32(len(self.grammar.rules)))
-        self.slack = rescaling == "slack"
         self.kind, self.scale = KINDS[task.losses], float(task.loss_scale)
-        self.n, self.weight = shard.n, shard.weight
         self.sentences = [
             self.names.call(i, as_sentence, x, task.words)
             for i, x in enumerate(shard.x)  # type: ignore[arg-type]
         ]
-        self.words = Ragged.of(list(map(self._entries, self.sentences)), np.int32).frozen()
-        self.truth: Ragged | None = None
+        words = list(map(self._entries, self.sentences))
+        examples: dict[str, np.ndarray | Ragged] = {"words": Ragged.of(words, np.int32).frozen()}
+        self.examples = examples
         self._unfit: dict[int, str] = {}
         self._unseen: Counter[str] = Counter()
         if shard.y is not None:
             rows = [self.names.call(i, self._encoded, i, y) for i, y in enumerate(shard.y)]
-            self.truth = Ragged.of(rows, np.int32).frozen()
+            examples["truth"] = Ragged.of(rows, np.int32).frozen()
+        if shard.weight is not None:
+            examples["weight"] = shard.weight
         limit = task.memory_mb * 2**20
         symbols, phrases = len(self.grammar.tags) + len(self.grammar.phrases), self.grammar.phrases
         self.max_slots = int(limit / 2 / cky.slot_bytes(symbols, len(phrases)))
         self.max_items = int(limit / 2 / cky.ITEM_BYTES)
+
+    @property
+    def words(self) -> Ragged:
+        """The numbers of each sentence's words, or of its tags where they are given."""
+        return self.examples["words"]  # type: ignore[return-value]
+
+    @property
+    def truth(self) -> Ragged | None:
+        return self.examples.get("truth")  # type: ignore[return-value]
+
+    @property
+    def numbering(self) -> Numbering:
+        high = max(len(self.grammar.chains), self.grammar.step_rule.size)
+        return Numbering(high, np.int32, self._row_lengths(np.arange(self.n)))
 
     def view(self, w: np.ndarray) -> ParseView:
         grammar = self.grammar
@@ -110,16 +127,17 @@ class ParseOracle(Oracle):
         return ParseView(weights, scores)
 
     def separate(self, view: ParseView, rows: np.ndarray) -> Separation:
-        truth = self._truth(rows)
+        truth = self.truths(rows)
         output, found, place = self._search(view, rows, cky.SLACK if self.slack else cky.MARGIN)
         if place >= 0:
             raise self._too_large(int(rows[place]))
         loss = np.where(found, self.losses(rows, output), 0.0)
-        value = np.where(found, self.values(view, Planes(rows, output, loss)), -1.0)
+        value = np.where(found, self.values(view, Planes.linear(rows, output, loss)), -1.0)
         # The truth where nothing is better, be it by rounding.
         better = value > 0
         values = np.where(np.repeat(better, output.lengths), output.values, truth.values)
-        planes = Planes(rows, TreeRows(values, output.starts, rows), np.where(better, loss, 0.0))
+        found_or_true = TreeRows(values, output.starts, rows)
+        planes = Planes.linear(rows, found_or_true, np.where(better, loss, 0.0))
         value = np.where(better, value, 0.0)
         return Separation(planes, value, value, exact=True)
 
@@ -127,12 +145,12 @@ class ParseOracle(Oracle):
         margin = view.true_scores[planes.row] - self._scores(
             view.weights, planes.output, planes.row
         )
-        return planes.loss * (1.0 - margin) if self.slack else planes.loss - margin
+        return planes.q * (1.0 - margin) if self.slack else planes.q - margin
 
     def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
-        coefficients = weights * planes.loss if self.slack else weights
+        coefficients = weights * planes.q if self.slack else weights
         rules = (*_arrays(self.grammar.chain_rules), self.grammar.step_rule)
-        truth = self._truth(planes.row)
+        truth = self.truths(planes.row)
         cky_rows.add_rules(*_arrays(truth), frozen(coefficients), *rules, out)
         cky_rows.add_rules(*_arrays(planes.output), frozen(-coefficients), *rules, out)
         if self.lexicon is not None:
@@ -142,24 +160,18 @@ class ParseOracle(Oracle):
                     self.tables, *words, *_arrays(trees), frozen(c), self.tag_rule, out
                 )
 
-    def climber(self, w: np.ndarray, sigma: float) -> SparseClimber:
-        return SparseClimber(w, sigma, self._flat, self.view)
-
-    def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
-        fill_sparse_gram(held, outputs, rows, slots, self._flat, self.task.dim)
-
     def call_work(self) -> float:
         lengths = self.words.lengths.astype(np.float64)
         return CALL_WORK * float((lengths**3).sum()) / max(1, self.n)
 
-    def _flat(self, planes: Planes) -> Flat:
-        factor = planes.loss if self.slack else np.ones(len(planes))
+    def flat(self, planes: Planes) -> Flat:
+        factor = planes.q if self.slack else np.ones(len(planes))
         no_tags = frozen(np.zeros(0, np.int32))
         return climb_trees.flat_trees(
-            *_arrays(self._truth(planes.row)), *_arrays(planes.output),
+            *_arrays(self.truths(planes.row)), *_arrays(planes.output),
             *_arrays(self.words[planes.row]), frozen(factor), self.tables,
             *_arrays(self.grammar.chain_rules), self.grammar.step_rule,
-            no_tags if self.lexicon is None else self.tag_rule, self.task.dim,
+            no_tags if self.lexicon is None else self.tag_rule, self.dim,
         )  # fmt: skip
 
     def decode(self, view: ParseView, rows: np.ndarray) -> TreeRows:
@@ -189,7 +201,7 @@ class ParseOracle(Oracle):
 
     def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
         loss = np.empty(rows.size)
-        trees = (*_arrays(self._truth(rows)), *_arrays(outputs))
+        trees = (*_arrays(self.truths(rows)), *_arrays(outputs))
         if self.kind == cky_rows.F1_BRACKETS:
             cky_brackets.losses(self.scale, self.tables, *trees, loss)
         else:
@@ -199,7 +211,7 @@ class ParseOracle(Oracle):
     def correct(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
         """Whether the whole tree is right; F1 as it is trained on does not see chains of words."""
         wrong = np.empty(rows.size)
-        truth = _arrays(self._truth(rows))
+        truth = _arrays(self.truths(rows))
         cky_rows.losses(cky_rows.ZERO_ONE, 1.0, self.tables, *truth, *_arrays(outputs), wrong)
         return wrong == 0
 
@@ -220,85 +232,58 @@ class ParseOracle(Oracle):
         return self._unseen
 
     def take(self, rows: np.ndarray) -> ParseOracle:
-        new = copy.copy(self)
-        new.n, new.names = rows.size, self.names.take(rows)
+        new = super().take(rows)
         new.sentences = [self.sentences[row] for row in rows.tolist() if self.sentences]
-        new.words = self.words[rows].frozen()
-        new.truth = None if self.truth is None else self.truth[rows].frozen()
-        new.weight = None if self.weight is None else self.weight[rows]
         place = {row: i for i, row in enumerate(rows.tolist())}
         new._unfit = {place[row]: why for row, why in self._unfit.items() if row in place}
         return new
 
-    def slots(self, size: int) -> RaggedSlots:
-        return RaggedSlots(self._row_lengths(np.arange(self.n)), size, np.int32)
+    # --- planes and examples, for caches and files ------------------------------------------
 
-    def keys(self, outputs: Ragged) -> np.ndarray:
-        return outputs.keys()
+    def truths(self, rows: np.ndarray) -> Ragged:
+        return self._all_truth()[rows]
 
-    def pack(self, planes: Planes) -> dict[str, np.ndarray]:
-        rows = planes.output
-        return {
-            "row": planes.row, "loss": planes.loss, "values": rows.values, "starts": rows.starts,
-        }  # fmt: skip
+    def pack_outputs(self, outputs: Ragged) -> dict[str, np.ndarray]:
+        return {"values": outputs.values, "starts": outputs.starts}
 
-    def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
-        row, loss = checks.planes(arrays, self.n)
+    def unpack_outputs(
+        self, arrays: dict[str, np.ndarray], row: np.ndarray, q: np.ndarray
+    ) -> Ragged:
         starts = offsets(self._row_lengths(row))
         if not np.array_equal(arrays["starts"], starts):
             raise ValueError("trees of other lengths than the sentences")
         rows = Ragged(checks.vector("values", arrays["values"], "i", int(starts[-1])), starts)
         check_rows(rows, len(self.grammar.chains), self.grammar.step_rule.size)
-        return Planes(row, rows, loss)
-
-    def contents(self, start: int, stop: int) -> Iterable[np.ndarray | None]:
-        rows = np.arange(start, stop)
-        truth = () if self.truth is None else _arrays(self.truth[rows])
-        weight = None if self.weight is None else self.weight[start:stop]
-        return (*_arrays(self.words[rows]), *truth, weight)
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        known = {"weight": self.weight}
-        for name, rows in (("words", self.words), ("truth", self.truth)):
-            if rows is not None:
-                known |= {name: rows.values, f"{name}_starts": rows.starts}
-        return {name: array for name, array in known.items() if array is not None}
+        return rows
 
     def over(
         self, arrays: dict[str, np.ndarray], names: Names, unfit: Sequence[int] = ()
     ) -> ParseOracle:
-        new = copy.copy(self)
-        words = checks.within("words", arrays["words"], -1, self.tables.word_starts.size - 1)
-        starts = checks.starts("words_starts", arrays["words_starts"], words.size)
-        new.words = Ragged(words, starts).frozen()
-        new.truth = None
-        if "truth" in arrays:
-            truth = checks.vector("truth", arrays["truth"], "i4")
-            checks.starts("truth_starts", arrays["truth_starts"], truth.size, starts.size - 1)
-            new.truth = Ragged(truth, arrays["truth_starts"]).frozen()
-            if not np.array_equal(new.truth.lengths, row_length(new.words.lengths)):
-                raise ValueError("trees of other lengths than the sentences")
-            check_rows(new.truth, len(self.grammar.chains), self.grammar.step_rule.size)
-        new.n, new.names, new.weight = len(new.words), names, arrays.get("weight")
+        new = super().over(arrays, names, unfit)
         new.sentences, new._unfit = [], {}  # asked for where the words themselves are at hand
         return new
+
+    def check_examples(self, unfit: Sequence[int]) -> None:
+        checks.within("words", self.words.values, -1, self.tables.word_starts.size - 1)
+        if self.truth is None:
+            return
+        checks.vector("truth", self.truth.values, "i4")
+        if not np.array_equal(self.truth.lengths, row_length(self.words.lengths)):
+            raise ValueError("trees of other lengths than the sentences")
+        check_rows(self.truth, len(self.grammar.chains), self.grammar.step_rule.size)
 
     def norms(self) -> tuple[np.ndarray, float | None]:
         truth = self._all_truth()
         self._check_lengths(np.arange(self.n))
         norms = np.empty(self.n)
         rules = (*_arrays(self.grammar.chain_rules), self.grammar.step_rule)
-        cky_rows.square_norms(*_arrays(truth), *rules, self.task.dim, norms)
+        cky_rows.square_norms(*_arrays(truth), *rules, self.dim, norms)
         if self.lexicon is not None:
             cky_words.add_square_norms(
-                self.tables, *_arrays(self.words), *_arrays(truth), self.tag_rule, self.task.dim,
+                self.tables, *_arrays(self.words), *_arrays(truth), self.tag_rule, self.dim,
                 norms,
             )  # fmt: skip
         return norms, None
-
-    @property
-    def n_bytes(self) -> int:
-        return self.words.nbytes + (0 if self.truth is None else self.truth.nbytes)
 
     # --- within ----------------------------------------------------------------------------
 
@@ -319,7 +304,7 @@ class ParseOracle(Oracle):
         if mode == cky.PREDICT:
             truth = Ragged(np.zeros(0, np.int32), np.zeros(rows.size + 1, np.int64))
         else:
-            truth = self._truth(rows)
+            truth = self.truths(rows)
         starts = offsets(self._row_lengths(rows))
         out, found = np.empty(starts[-1], np.int32), np.empty(rows.size, dtype=bool)
         given = (
@@ -363,9 +348,6 @@ class ParseOracle(Oracle):
         if self.truth is None:
             raise DataError("the examples have no trees")
         return self.truth
-
-    def _truth(self, rows: np.ndarray) -> Ragged:
-        return self._all_truth()[rows]
 
     def _encoded(self, i: int, tree: Any) -> list[int]:
         tree = as_tree(tree)

@@ -260,7 +260,7 @@ class ParseTask(Task):
     def loss(self, y: Tree, y_hat: Tree) -> float:
         oracle = self.oracle(self.shard([y.sentence()] * 2, [y, y_hat]), "margin")
         first, second = np.zeros(1, np.int64), np.ones(1, np.int64)
-        return float(oracle.losses(first, oracle._truth(second))[0])
+        return float(oracle.losses(first, oracle.truths(second))[0])
 
     def decode(self, w: np.ndarray, x: Any) -> Tree:
         oracle = self.oracle(self.shard([x]), "margin")

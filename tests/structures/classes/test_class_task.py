@@ -89,7 +89,7 @@ def test_values_of_any_planes_in_any_order():
     row = rng.integers(0, 30, 100)
     output = rng.integers(0, 5, 100).astype(np.int32)
     loss = oracle.losses(row, output)
-    values = oracle.values(oracle.view(w), Planes(row, output, loss))
+    values = oracle.values(oracle.view(w), Planes.linear(row, output, loss))
     for i in range(100):
         psi = to_dense(task.joint_features(X[row[i]], y[row[i]]))
         psi = psi - to_dense(task.joint_features(X[row[i]], output[i]))

@@ -87,7 +87,7 @@ def test_values_and_sums_of_any_planes_in_any_order(order):
     row[:5] = row[:5][::-1]
     paths = Ragged.of([rng.integers(0, 3, len(inputs[r])) for r in row], np.int16)
     loss, total = oracle.losses(row, paths), np.zeros(task.dim)
-    values = oracle.values(oracle.view(w), Planes(row, paths, loss))
+    values = oracle.values(oracle.view(w), Planes.linear(row, paths, loss))
     weights = rng.standard_normal(60)
     for i, (r, path) in enumerate(zip(row, oracle.public(paths), strict=True)):
         p = to_dense(task.joint_features(inputs[r], outputs[r]))
@@ -95,7 +95,7 @@ def test_values_and_sums_of_any_planes_in_any_order(order):
         total += weights[i] * p
         assert np.isclose(values[i], task.loss(outputs[r], path) - p @ w)
     out = np.zeros(task.dim)
-    oracle.accumulate(Planes(row, paths, loss), weights, out)
+    oracle.accumulate(Planes.linear(row, paths, loss), weights, out)
     np.testing.assert_allclose(out, total, atol=1e-9)
 
 

@@ -188,7 +188,7 @@ def test_values_of_any_planes_in_any_order():
     w = rng.standard_normal(task.dim)
     view, row = oracle.view(w), np.array([1, 2, 1, 2, 0])
     output = oracle.truth[np.array([2, 1, 1, 2, 0])]
-    planes = Planes(row, output, oracle.losses(row, output))
+    planes = Planes.linear(row, output, oracle.losses(row, output))
     values = oracle.values(view, planes)
     for i, (a, b) in enumerate([(1, 2), (2, 1), (1, 1), (2, 2), (0, 0)]):
         margin = score(task, w, trees[a]) - score(task, w, trees[b])
@@ -208,7 +208,9 @@ def test_slots_keep_and_checkpoints_give_back_planes():
     again = oracle.unpack(oracle.pack(answer.planes))
     assert np.array_equal(again.output.values, answer.planes.output.values)
     with pytest.raises(ValueError, match="lengths"):
-        oracle.unpack(oracle.pack(Planes(np.array([0]), oracle.truth[np.array([1])], np.ones(1))))
+        oracle.unpack(
+            oracle.pack(Planes.linear(np.array([0]), oracle.truth[np.array([1])], np.ones(1)))
+        )
 
 
 def test_size_is_that_of_the_joint_features():

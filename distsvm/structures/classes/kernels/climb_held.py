@@ -32,7 +32,7 @@ def columns_of(coding, i, outputs, columns):
 
 
 @kernel
-def values_of(coding, i, outputs, loss, score, value):
+def values_of(coding, i, outputs, q, score, value):
     """q − ⟨p, w⟩ of each plane, from the scores of the columns that columns_of gave."""
     y = coding.truth[i]
     for k in range(outputs.size):
@@ -42,16 +42,16 @@ def values_of(coding, i, outputs, loss, score, value):
         else:
             for c in range(coding.codes.shape[1]):
                 margin += (coding.codes[y, c] - coding.codes[outputs[k], c]) * score[c]
-        value[k] = loss[k] * (1.0 - margin) if coding.slack else loss[k] - margin
+        value[k] = q[k] * (1.0 - margin) if coding.slack else q[k] - margin
 
 
 @kernel
-def changes_of(coding, i, outputs, loss, step, change):
+def changes_of(coding, i, outputs, q, step, change):
     """What each of those columns gains of x when each α changes by its step."""
     y = coding.truth[i]
     change[:] = 0.0
     for k in range(outputs.size):
-        c = step[k] * (loss[k] if coding.slack else 1.0)
+        c = step[k] * (q[k] if coding.slack else 1.0)
         if coding.unit:
             change[0] += c
             change[1 + k] -= c
@@ -63,14 +63,14 @@ def changes_of(coding, i, outputs, loss, step, change):
 @kernel
 def raise_row(coding, held, i, outputs, score, sigma, max_steps, tol, value, step, change):
     """Visit one row whose columns have these scores: the gain of the dual and of Σ α·q."""
-    m, loss = outputs.size, held.loss[i]
-    values_of(coding, i, outputs, loss, score, value)
+    m, q = outputs.size, held.q[i]
+    values_of(coding, i, outputs, q, score, value)
     gain = raise_dual(held, i, value[:m], sigma, max_steps, tol, step[:m])
     linear = 0.0
     if gain != 0.0:
         for k in range(m):
-            linear += step[k] * loss[k]
-        changes_of(coding, i, outputs, loss, step, change)
+            linear += step[k] * q[k]
+        changes_of(coding, i, outputs, q, step, change)
     return gain, linear
 
 
@@ -86,7 +86,7 @@ def visit_dense(rows, X, coding, held, outputs, square, sigma, max_steps, tol, Z
         The weights class by class, so that a row's products run along memory.
     bias : array of shape (r,), changed
     """
-    size, d = held.loss.shape[1], X.shape[1]
+    size, d = held.q.shape[1], X.shape[1]
     columns = np.empty(max(1 + size, bias.size), np.int64)
     score, change = np.empty(columns.size), np.empty(columns.size)
     value, step, x = np.empty(size), np.empty(size), np.empty(d)
@@ -125,7 +125,7 @@ def visit_sparse_rows(
 
     Z holds the features' weights that were changed, `changed` says which; V has all others.
     """
-    size, d = held.loss.shape[1], V.shape[0]
+    size, d = held.q.shape[1], V.shape[0]
     columns = np.empty(max(1 + size, bias.size), np.int64)
     score, change = np.empty(columns.size), np.empty(columns.size)
     value, step = np.empty(size), np.empty(size)
@@ -172,9 +172,9 @@ def visit_sparse_rows(
 def gram_of_classes(rows, slots, coding, held, outputs, norms):
     """Fill the rows and columns of the examples' Gram matrices that belong to these slots.
 
-    ⟨p, p'⟩ = ‖x‖²·⟨code(y) − code(ŷ), code(y) − code(ŷ')⟩, with Δ·Δ' for slack rescaling.
+    ⟨p, p'⟩ = ‖x‖²·⟨code(y) − code(ŷ), code(y) − code(ŷ')⟩, with q·q' for slack rescaling.
     """
-    size = held.loss.shape[1]
+    size = held.q.shape[1]
     for r in range(rows.size):
         i, slot = rows[r], slots[r]
         y, a = coding.truth[i], outputs[i * size + slot]
@@ -182,7 +182,7 @@ def gram_of_classes(rows, slots, coding, held, outputs, norms):
             b = outputs[i * size + k]
             total = code_product(coding, y, a, b) * norms[i]
             if coding.slack:
-                total *= held.loss[i, slot] * held.loss[i, k]
+                total *= held.q[i, slot] * held.q[i, k]
             held.gram[i, slot, k] = held.gram[i, k, slot] = total
 
 

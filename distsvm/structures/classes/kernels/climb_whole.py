@@ -25,14 +25,6 @@ from distsvm.structures.classes.kernels.steps import (
 ROUNDING = 1e-12
 
 
-class Whole(NamedTuple):
-    """The α of all k classes of n examples; the truth has the rest, and 0 in its own place."""
-
-    alpha: np.ndarray  # (n, k)
-    total: np.ndarray  # (n,): the sum of all α of the example, the truth's included
-    gap: np.ndarray  # (n,): the example's share of the gap, as last known
-
-
 class ClassProblem(NamedTuple):
     """The classes' planes: Δ is zero_one·[y ≠ ŷ] where that is above 0, else losses[y, ŷ]."""
 
@@ -47,7 +39,7 @@ class Room(NamedTuple):
 
     score: np.ndarray  # (r,)
     value: np.ndarray  # (k,)
-    loss: np.ndarray  # (k,)
+    q: np.ndarray  # (k,)
     step: np.ndarray  # (k,)
     change: np.ndarray  # (r,)
     columns: np.ndarray  # int64 (r,): which these are
@@ -71,14 +63,14 @@ def has_exact_step(problem):
 
 
 @kernel
-def losses_and_values(problem, i, room):
-    """Δ and q − ⟨p, w⟩ of every class of example i, from the scores of the columns."""
+def q_and_values(problem, i, room):
+    """q, which is Δ, and q − ⟨p, w⟩ of every class of example i, from the scores of the columns."""
     coding = problem.coding
     y, k = coding.truth[i], room.value.size
     for c in range(k):
-        room.loss[c] = problem.zero_one if problem.zero_one > 0.0 else problem.losses[y, c]
+        room.q[c] = problem.zero_one if problem.zero_one > 0.0 else problem.losses[y, c]
         room.value[c] = room.score[c] if coding.unit else 0.0
-    room.loss[y] = 0.0
+    room.q[y] = 0.0
     if not coding.unit:
         for c in range(k):
             for a in range(coding.codes.shape[1]):
@@ -86,7 +78,7 @@ def losses_and_values(problem, i, room):
     own = room.value[y]
     for c in range(k):
         margin = own - room.value[c]
-        room.value[c] = room.loss[c] * (1.0 - margin) if coding.slack else room.loss[c] - margin
+        room.value[c] = room.q[c] * (1.0 - margin) if coding.slack else room.q[c] - margin
     room.value[y] = 0.0
 
 
@@ -155,7 +147,7 @@ def gram_of_all(problem, i, room):
         for b in range(a + 1):
             total = 0.0 if a == y or b == y else code_product(coding, y, a, b)
             if coding.slack:
-                total *= room.loss[a] * room.loss[b]
+                total *= room.q[a] * room.q[b]
             room.gram[a, b] = room.gram[b, a] = total * problem.norms[i]
 
 
@@ -169,7 +161,7 @@ def raise_example(problem, whole, i, sigma, max_steps, tol, room):
     gain, linear : float
         Of the dual, as far as this example's own change goes, and of Σ α·q.
     """
-    losses_and_values(problem, i, room)
+    q_and_values(problem, i, room)
     slack, y = problem.coding.slack, problem.coding.truth[i]
     alpha, value = whole.alpha[i], room.value
     rest, highest, shares = whole.total[i], 0.0, 0.0
@@ -200,8 +192,8 @@ def raise_example(problem, whole, i, sigma, max_steps, tol, room):
         room.change[a], room.columns[a] = 0.0, a
     for c in range(value.size):
         if room.step[c] != 0.0:
-            linear += room.step[c] * room.loss[c]
-            step = room.step[c] * (room.loss[c] if slack else 1.0)
+            linear += room.step[c] * room.q[c]
+            step = room.step[c] * (room.q[c] if slack else 1.0)
             add_change(problem.coding, y, c, step, room.change)
     return True, gain, linear
 

@@ -45,9 +45,9 @@ def most_violated(scores, truth, losses, zero_one, slack, output, loss, value):
 
 
 @kernel
-def plane_values(scores, place, truth, output, loss, slack, out):
+def plane_values(scores, place, truth, output, q, slack, out):
     """q − ⟨p, w⟩ of each plane, from the scores of all classes of its example, scores[place]."""
     for i in range(output.size):
         s = scores[place[i]]
         margin = s[truth[i]] - s[output[i]]
-        out[i] = loss[i] * (1.0 - margin) if slack else loss[i] - margin
+        out[i] = q[i] * (1.0 - margin) if slack else q[i] - margin

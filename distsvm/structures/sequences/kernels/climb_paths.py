@@ -92,7 +92,7 @@ def visit_paths(rows, s, held, first, paths, slack, sigma, max_steps, tol, chang
 
     The s-th plane of example i is the path from first[i] + s·T on, T its number of tokens.
     """
-    size, n_labels = held.loss.shape[1], changed.V.shape[1]
+    size, n_labels = held.q.shape[1], changed.V.shape[1]
     most = 0
     for i in rows:
         most = max(most, s.starts[i + 1] - s.starts[i])
@@ -122,8 +122,8 @@ def visit_paths(rows, s, held, first, paths, slack, sigma, max_steps, tol, chang
                         score[t, label] = token_score(s, begin + t, label, changed)
                         work += s.entries[begin + t + 1] - s.entries[begin + t]
                 margin += score[t, y[t]] - score[t, path[t]]
-            loss = held.loss[i, k]
-            value[k] = loss * (1.0 - margin) if slack else loss - margin
+            q = held.q[i, k]
+            value[k] = q * (1.0 - margin) if slack else q - margin
             work += n
         own = raise_dual(held, i, value[:m], sigma, max_steps, tol, step[:m])
         if own == 0.0:
@@ -133,8 +133,8 @@ def visit_paths(rows, s, held, first, paths, slack, sigma, max_steps, tol, chang
         for k in range(m):
             if step[k] == 0.0:
                 continue
-            linear += step[k] * held.loss[i, k]
-            c = sigma * step[k] * (held.loss[i, k] if slack else 1.0)
+            linear += step[k] * held.q[i, k]
+            c = sigma * step[k] * (held.q[i, k] if slack else 1.0)
             balance += c
             path = paths[first[i] + k * n : first[i] + (k + 1) * n]
             chain_add(path, -c * s.chain_times, chain)
@@ -252,5 +252,5 @@ def gram_of_paths(rows, slots, s, held, first, paths, slack, n_labels, second):
                     if times != 0.0:
                         total += times * token_product(s, begin + t, begin + u)
             if slack:
-                total *= held.loss[i, slot] * held.loss[i, k]
+                total *= held.q[i, slot] * held.q[i, k]
             held.gram[i, slot, k] = held.gram[i, k, slot] = total

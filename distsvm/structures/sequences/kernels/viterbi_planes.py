@@ -31,30 +31,30 @@ def chain_margin(y, path, table, opening, start, end):
 
 
 @kernel
-def path_values(emissions, starts, truth, output, loss, slack, table, opening, start, end, value):
+def path_values(emissions, starts, truth, output, q, slack, table, opening, start, end, value):
     """q − ⟨p, w⟩ of one path of each sequence, from the scores of all labels of its tokens.
 
     A path whose value is below the truth's, 0, was found by rounding alone, and becomes the truth:
-    `output` and `loss` are changed.
+    `output` and `q` are changed.
     """
     for m in range(starts.size - 1):
         first, stop = starts[m], starts[m + 1]
-        if first == stop or loss[m] == 0.0:
+        if first == stop or q[m] == 0.0:
             value[m] = 0.0
             continue
         margin = chain_margin(truth[first:stop], output[first:stop], table, opening, start, end)
         for t in range(first, stop):
             if truth[t] != output[t]:
                 margin += emissions[t, truth[t]] - emissions[t, output[t]]
-        value[m] = loss[m] * (1.0 - margin) if slack else loss[m] - margin
+        value[m] = q[m] * (1.0 - margin) if slack else q[m] - margin
         if value[m] < 0.0:
-            value[m], loss[m] = 0.0, 0.0
+            value[m], q[m] = 0.0, 0.0
             output[first:stop] = truth[first:stop]
 
 
 @kernel
 def plane_values(
-    values, columns, entries, starts, truth, rows, path_starts, paths, loss, slack, V,
+    values, columns, entries, starts, truth, rows, path_starts, paths, q, slack, V,
     table, opening, start, end, out,
 ):  # fmt: skip
     """q − ⟨p, w⟩ of any planes, from the features of the tokens where they differ from the truth.
@@ -68,7 +68,7 @@ def plane_values(
     starts, truth : tokens of each sequence, and their labels
     rows : int64 array of shape (m,), the planes' sequences
     path_starts, paths : the planes' labels
-    loss : array of shape (m,)
+    q : array of shape (m,)
     V : array of shape (n_columns, L)
     """
     n_labels = V.shape[1]
@@ -83,7 +83,7 @@ def plane_values(
             run += 1
         first, stop = starts[rows[p]], starts[rows[p] + 1]
         if first == stop:
-            out[p] = loss[p]
+            out[p] = q[p]
             continue
         path, y = paths[path_starts[p] : path_starts[p + 1]], truth[first:stop]
         margin = chain_margin(y, path, table, opening, start, end)
@@ -98,7 +98,7 @@ def plane_values(
                     known[t, label] = total
                     run_of[t, label] = run
             margin += known[t, y[t]] - known[t, path[t]]
-        out[p] = loss[p] * (1.0 - margin) if slack else loss[p] - margin
+        out[p] = q[p] * (1.0 - margin) if slack else q[p] - margin
 
 
 @kernel
