@@ -113,9 +113,10 @@ def run(args: argparse.Namespace, output: Output) -> int:
         "run": args.run_dir,
     })  # fmt: skip
     total = wanted.seconds["round"]
+    workers, nodes = counted(wanted.workers, "worker"), counted(wanted.nodes, "node")
     output.show(
         *([] if args.run_dir is None else [_in_words(problem, args.run_dir), ""]),
-        f"a fresh round with {counted(wanted.workers, 'worker')} on {counted(wanted.nodes, 'node')}",
+        f"a fresh round with {workers} on {nodes}",
         *table(
             ["", "time", "of the round"],
             [[words, seconds(wanted.seconds[name]), share(wanted.seconds[name], total)]
@@ -168,14 +169,18 @@ def _rows(
                    f"node {_bytes(memory['node'])}"),
         ("network", f"{_bytes(network['down'])} down and {_bytes(network['up'])} up a round"),
         ("start", f"{seconds(wanted.start_s)} for the workers"),
-        ("fastest", f"{counted(best.workers, 'worker')}, {seconds(best.seconds['round'])} a round"),
-        ("economical", f"{counted(thrifty.workers, 'worker')}, {seconds(thrifty.seconds['round'])} a "
-                       f"round, {100 * thrifty.efficiency:.0f} % of it in the oracle"),
+        ("fastest", _number_of_workers(best)),
+        ("economical", f"{_number_of_workers(thrifty)}, {100 * thrifty.efficiency:.0f} % of it in "
+                       "the oracle"),
     ]  # fmt: skip
     if args.rounds is not None:
         rounds = seconds(args.rounds * wanted.seconds["round"])
         rows.insert(0, ("rounds", f"{count(args.rounds)} in {rounds}"))
     return rows
+
+
+def _number_of_workers(one: Plan) -> str:
+    return f"{counted(one.workers, 'worker')}, {seconds(one.seconds['round'])} a round"
 
 
 def _bytes(n: float) -> str:
