@@ -6,7 +6,8 @@ import argparse
 from dataclasses import asdict
 
 from distsvm.cli import exits
-from distsvm.cli.formatting import count, counted, pairs, seconds, share, size, table
+from distsvm.cli.formatting import count, counted, pairs, share, size, table
+from distsvm.cli.formatting import seconds as longer
 from distsvm.cli.output import Output
 from distsvm.cli.readers import Reader, amounts, between, number, whole
 from distsvm.errors import ConfigError
@@ -181,6 +182,11 @@ def _rows(
 
 def _number_of_workers(one: Plan) -> str:
     return f"{counted(one.workers, 'worker')}, {seconds(one.seconds['round'])} a round"
+
+
+def seconds(s: float) -> str:
+    """A duration; phases of small problems take milliseconds or less."""
+    return longer(s) if s >= 0.1 or s == 0 else f"{1000 * s:.3g} ms"
 
 
 def _bytes(n: float) -> str:
