@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     what.add_argument(
         "--rounds", type=_in("rounds", whole), metavar="N",
-        help="say what so many fresh rounds take, too",
+        help="number of fresh rounds whose time is shown, too",
     )  # fmt: skip
     where = parser.add_argument_group("the cluster")
     where.add_argument(
@@ -93,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _in(name: str, reader: Reader = number, unit: float = 1) -> Reader:
-    """A reader of what can be planned for, in so many units a one of the library's."""
+    """Return a reader of a number in its range; `unit` of them are one of the library's units."""
     least, most = RANGES[name]
     return between(reader, unit * least, unit * most)
 
@@ -131,7 +131,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
 
 
 def _problem(args: argparse.Namespace) -> Problem:
-    """The problem that the options describe, and a run where they say nothing."""
+    """Return the problem of the run, with the options in place of what the run says."""
     run = {} if args.run_dir is None else measured(args.run_dir)
     oracle_s = None if args.oracle_ms is None else args.oracle_ms / 1000
     given = {
@@ -153,7 +153,7 @@ def _problem(args: argparse.Namespace) -> Problem:
 
 
 def _in_words(problem: Problem, run_dir: str) -> str:
-    """What is planned for, as the run and the options have it."""
+    """Return the problem in one line."""
     return (
         f"as in {run_dir}: {count(round(problem.examples))} examples of "
         f"{_bytes(problem.example_bytes)}, dim {count(round(problem.dim))}, "
