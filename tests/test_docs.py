@@ -17,6 +17,7 @@ from distsvm.cli.program import parse
 from distsvm.data.synthetic import make_multiclass, make_tagged_sentences
 from distsvm.data.synthetic_trees import make_treebank
 from distsvm.data.writers import write_conll, write_svmlight
+from distsvm.version import __version__
 
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 EXCUSED = {
@@ -169,6 +170,11 @@ def test_ci_runs_exactly_the_test_command():
     found = re.search(r"<!-- test command -->.*\n```sh\n(.*?)```", PAGES[0].read_text(), re.DOTALL)
     assert found is not None
     assert shown.strip() == found.group(1).strip()
+
+
+def test_the_citation_names_the_version():
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {__version__}\n" in text
 
 
 def test_the_package_says_that_it_has_types_and_needs_posix():
