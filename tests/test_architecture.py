@@ -49,7 +49,7 @@ ALLOWED = {
     "model": MODEL,
     "training": TRAINING,
     "jobs": BASE | {"jobs"},
-    "planning": BASE | {"planning"},
+    "planning": TRAINING | {"planning"},
     "report": TRAINING | {"report"},
     "estimators": TRAINING | {"estimators"},
     "cli": TRAINING | {"estimators", "report", "jobs", "planning", "cli", "testing"},

@@ -6,13 +6,23 @@ import argparse
 from dataclasses import asdict
 
 from distsvm.cli import exits
-from distsvm.cli.formatting import count, pairs, seconds, share, size, table
+from distsvm.cli.formatting import count, counted, pairs, share, size, table
+from distsvm.cli.formatting import seconds as longer
 from distsvm.cli.output import Output
 from distsvm.cli.readers import Reader, amounts, between, number, whole
 from distsvm.errors import ConfigError
 from distsvm.planning.constants import MEASURED
 from distsvm.planning.cost import RANGES, Plan, Problem, economical, fastest, overridden, plan
+from distsvm.planning.measured import measured
 
+NEEDED = {
+    "examples": ("--examples", "it has no number of examples"),
+    "dim": ("--dim", "it has no length of w"),
+    "oracle_s": ("--oracle-ms", "it has no fresh round after its first, so no time of a call"),
+}
+NEEDED_OF_RUN = {
+    "example_bytes": ("--example-bytes", "it has no result with the bytes of its examples"),
+}
 PHASES = {
     "oracle": "the oracle, on every worker",
     "calls": "requests and answers",
@@ -23,34 +33,48 @@ PHASES = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "distsvm plan --examples N --dim D --oracle-ms T [--workers K] [options]"
+    parser.usage = (
+        "distsvm plan RUN_DIR [--workers K] [options]\n"
+        "       distsvm plan --examples N --dim D --oracle-ms T [--workers K] [options]"
+    )
     parser.description = (
         "What a fresh round of 1-slack training would cost on a Ray cluster: time, memory and\n"
         "network, by a formula (distsvm/planning/cost.py) from constants that benchmarks/plan.py\n"
-        "measures. The network's speed is assumed; give your own."
+        "measures. The network's speed is assumed; give your own. The problem is that of a run,\n"
+        "whose folder has its dimensions, oracle time and bytes; an option replaces what the run\n"
+        "says. Without a run, the options say all."
+    )
+    parser.add_argument(
+        "run_dir", nargs="?", metavar="RUN_DIR", help="the folder of a run, on a part of the data"
     )
     what = parser.add_argument_group("the problem")
-    what.add_argument("--examples", type=_in("examples"), required=True, metavar="N")
-    what.add_argument("--dim", type=_in("dim"), required=True, metavar="D", help="length of w")
     what.add_argument(
-        "--oracle-ms", type=_in("oracle_s", unit=1000), required=True, metavar="T",
-        help="milliseconds of one oracle call on one core (the run's report has them)",
+        "--examples", type=_in("examples"), metavar="N", help="in all. Default: those of the run"
+    )
+    what.add_argument(
+        "--dim", type=_in("dim"), metavar="D", help="length of w. Default: that of the run"
+    )
+    what.add_argument(
+        "--oracle-ms", type=_in("oracle_s", unit=1000), metavar="T",
+        help="milliseconds of one oracle call on one core. Default: the median over the fresh "
+        "rounds of the run",
     )  # fmt: skip
     what.add_argument(
         "--nonzeros", type=_in("nonzeros"), metavar="N",
-        help="of a worker's summed cut. Default: all, a dense cut",
+        help="of a worker's summed cut. Default: those of the run's cuts on average; without a "
+        "run all, a dense cut",
     )  # fmt: skip
     what.add_argument(
-        "--example-bytes", type=_in("example_bytes"), default=1000.0, metavar="B",
-        help="memory of one packed example. Default: 1000",
+        "--example-bytes", type=_in("example_bytes"), metavar="B",
+        help="memory of one packed example. Default: that of the run; without a run 1000",
     )  # fmt: skip
     what.add_argument(
-        "--cuts", type=_in("cuts", whole), default=100, metavar="N",
-        help="in the working set. Default: 100",
+        "--cuts", type=_in("cuts", whole), metavar="N",
+        help="in the working set. Default: those of the run if it has cuts, else 100",
     )  # fmt: skip
     what.add_argument(
         "--rounds", type=_in("rounds", whole), metavar="N",
-        help="say what so many fresh rounds take, too",
+        help="number of fresh rounds whose time is shown, too",
     )  # fmt: skip
     where = parser.add_argument_group("the cluster")
     where.add_argument(
@@ -69,18 +93,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _in(name: str, reader: Reader = number, unit: float = 1) -> Reader:
-    """A reader of what can be planned for, in so many units a one of the library's."""
+    """Return a reader of a number in its range; `unit` of them are one of the library's units."""
     least, most = RANGES[name]
     return between(reader, unit * least, unit * most)
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
     constants = overridden(MEASURED, args.constants)
-    problem = Problem(
-        args.examples, args.dim, args.oracle_ms / 1000, args.example_bytes, args.nonzeros,
-        args.cuts,
-    )  # fmt: skip
-    if args.workers is not None and args.workers > args.examples:
+    problem = _problem(args)
+    if args.workers is not None and args.workers > problem.examples:
         raise ConfigError(f"--workers {args.workers}: expected at most one for each example")
     best = fastest(problem, args.workers_per_node, constants)
     thrifty = economical(problem, args.workers_per_node, constants)
@@ -90,10 +111,13 @@ def run(args: argparse.Namespace, output: Output) -> int:
     output.record("plan", {
         "problem": asdict(problem), "plan": wanted.as_dict(), "fastest": best.as_dict(),
         "economical": thrifty.as_dict(), "constants": asdict(constants), "rounds": args.rounds,
+        "run": args.run_dir,
     })  # fmt: skip
     total = wanted.seconds["round"]
+    workers, nodes = counted(wanted.workers, "worker"), counted(wanted.nodes, "node")
     output.show(
-        f"a fresh round with {count(wanted.workers)} workers on {count(wanted.nodes)} nodes",
+        *([] if args.run_dir is None else [_in_words(problem, args.run_dir), ""]),
+        f"a fresh round with {workers} on {nodes}",
         *table(
             ["", "time", "of the round"],
             [[words, seconds(wanted.seconds[name]), share(wanted.seconds[name], total)]
@@ -106,6 +130,37 @@ def run(args: argparse.Namespace, output: Output) -> int:
     return exits.DONE
 
 
+def _problem(args: argparse.Namespace) -> Problem:
+    """Return the problem of the run, with the options in place of what the run says."""
+    run = {} if args.run_dir is None else measured(args.run_dir)
+    oracle_s = None if args.oracle_ms is None else args.oracle_ms / 1000
+    given = {
+        "examples": args.examples, "dim": args.dim, "oracle_s": oracle_s, "cuts": args.cuts,
+        "example_bytes": args.example_bytes, "nonzeros": args.nonzeros,
+    }  # fmt: skip
+    facts = run | {name: value for name, value in given.items() if value is not None}
+    needed = NEEDED if args.run_dir is None else NEEDED | NEEDED_OF_RUN
+    missing = {flag: why for name, (flag, why) in needed.items() if name not in facts}
+    if missing and args.run_dir is None:
+        raise ConfigError(
+            "plan needs the folder of a run, or --examples, --dim and --oracle-ms; missing: "
+            + ", ".join(missing)
+        )
+    if missing:
+        reasons = "; ".join(f"{why}: give {flag}" for flag, why in missing.items())
+        raise ConfigError(f"{args.run_dir} does not tell all that a plan needs: {reasons}")
+    return Problem(**facts)
+
+
+def _in_words(problem: Problem, run_dir: str) -> str:
+    """Return the problem in one line."""
+    return (
+        f"as in {run_dir}: {count(round(problem.examples))} examples of "
+        f"{_bytes(problem.example_bytes)}, dim {count(round(problem.dim))}, "
+        f"{1000 * problem.oracle_s:.3g} ms a call"
+    )
+
+
 def _rows(
     args: argparse.Namespace, wanted: Plan, best: Plan, thrifty: Plan
 ) -> list[tuple[str, str]]:
@@ -115,14 +170,23 @@ def _rows(
                    f"node {_bytes(memory['node'])}"),
         ("network", f"{_bytes(network['down'])} down and {_bytes(network['up'])} up a round"),
         ("start", f"{seconds(wanted.start_s)} for the workers"),
-        ("fastest", f"{count(best.workers)} workers, {seconds(best.seconds['round'])} a round"),
-        ("economical", f"{count(thrifty.workers)} workers, {seconds(thrifty.seconds['round'])} a "
-                       f"round, {100 * thrifty.efficiency:.0f} % of it in the oracle"),
+        ("fastest", _number_of_workers(best)),
+        ("economical", f"{_number_of_workers(thrifty)}, {100 * thrifty.efficiency:.0f} % of it in "
+                       "the oracle"),
     ]  # fmt: skip
     if args.rounds is not None:
         rounds = seconds(args.rounds * wanted.seconds["round"])
         rows.insert(0, ("rounds", f"{count(args.rounds)} in {rounds}"))
     return rows
+
+
+def _number_of_workers(one: Plan) -> str:
+    return f"{counted(one.workers, 'worker')}, {seconds(one.seconds['round'])} a round"
+
+
+def seconds(s: float) -> str:
+    """A duration; phases of small problems take milliseconds or less."""
+    return longer(s) if s >= 0.1 or s == 0 else f"{1000 * s:.3g} ms"
 
 
 def _bytes(n: float) -> str:

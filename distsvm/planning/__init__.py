@@ -1,1 +1,1 @@
-"""What a run would cost on a cluster that is not there: time, memory and network by a formula."""
+"""Cost of a run on a cluster: time, memory and network by a formula."""

@@ -1,4 +1,4 @@
-"""What was measured, and where: the numbers that every plan starts from."""
+"""Measured costs of Ray and of processes, from which every plan is computed."""
 
 from __future__ import annotations
 
@@ -7,26 +7,25 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Constants:
-    """Costs of one round on Ray. `python benchmarks/plan.py` measures them anew.
+    """Costs of one round on Ray. `python benchmarks/plan.py` measures them again.
 
-    The defaults are what it printed for 8 actors on a machine with 2 cores that others used, too:
-    orders of magnitude. There was no network between nodes to be measured; its speed is an
-    assumption, to be replaced by your own.
+    The defaults are what it printed for 8 actors on a busy machine with 2 cores. They are right in
+    their order of magnitude. The speed of the network is not measured but assumed.
 
     Parameters
     ----------
     call_s : seconds
-        Of the driver, for each worker in each round: its request sent, its answer taken.
+        Driver's time for each worker in each round: sending the request, taking the answer.
     put_bytes_s, gather_bytes_s : bytes a second
-        w written once into shared memory; dense answers read and added up by the driver.
+        Speed of writing w into shared memory, and of reading and adding dense answers.
     algebra_bytes_s : bytes a second
-        The driver's products of the new cut with those that it holds.
+        Speed of the driver's products of the new cut with the cuts of the working set.
     network_bytes_s : bytes a second
-        Into and out of one node; assumed (10 Gbit/s).
+        Speed into and out of one node; assumed (10 Gbit/s).
     start_s : seconds
-        To start one worker; they start one after another on a node.
+        Time to start one worker; workers of a node start one after another.
     worker_bytes, driver_bytes : bytes
-        Own memory of a process that has no data yet.
+        Memory of a process without data.
     """
 
     call_s: float = 2.9e-3

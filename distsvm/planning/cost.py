@@ -15,7 +15,7 @@ DRIVER_VECTORS = 4  # of length dim that the 1-slack driver has beside its cuts
 WORKER_VECTORS = 2  # a worker's own sum, and its answer under way
 ECONOMICAL = 0.8
 MOST_WORKERS = 1_000_000
-# What is planned for; the sums of anything larger could not be told as numbers.
+# Limits of a plan: sums of larger numbers overflow.
 RANGES: dict[str, tuple[float, float]] = {
     "examples": (1, 1e15),
     "dim": (1, 1e15),
@@ -32,7 +32,7 @@ RANGES: dict[str, tuple[float, float]] = {
 
 @dataclass(frozen=True)
 class Problem:
-    """What has to be done in a round.
+    """The work of a round.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Problem:
     example_bytes : float
         Memory of one packed example.
     nonzeros : int, optional
-        Of a worker's summed cut; dim unless given. The smaller of sparse and dense is sent.
+        Entries of a worker's summed cut; dim unless given. The smaller of sparse and dense is sent.
     cuts : int
         In the driver's working set.
     """
@@ -68,26 +68,26 @@ class Problem:
 
     @property
     def cut_bytes(self) -> float:
-        """Of a summed cut as it is sent and kept."""
+        """Size of a summed cut, as it is sent and kept."""
         nonzeros = self.dim if self.nonzeros is None else min(self.nonzeros, self.dim)
         return min(NUMBER * self.dim, SPARSE * nonzeros)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a fresh round costs with so many workers.
+    """Cost of a fresh round with a number of workers.
 
     Parameters
     ----------
     seconds : dict
         By phase: oracle, calls, w (to all nodes), cuts (home to the driver), algebra; and round,
-        their sum: the driver does nothing else while it waits.
+        their sum, because the driver does nothing else while it waits.
     network : dict
         Bytes a round: down to all nodes, up to the driver.
     memory : dict
         Bytes: driver, worker, and node (its workers and the shared memory that they use).
     efficiency : float
-        The oracle's share of the round: 1 is a cluster that only works.
+        The oracle's share of the round.
     """
 
     workers: int
@@ -105,9 +105,9 @@ class Plan:
 def plan(
     problem: Problem, workers: int, workers_per_node: int = 8, constants: Constants = MEASURED
 ) -> Plan:
-    """The cost of a fresh round of 1-slack training on Ray.
+    """Return the cost of a fresh round of 1-slack training on Ray.
 
-    Every worker asks the oracle about its n/K examples, so long as that takes, and then
+    Every worker asks the oracle about its n/K examples. A round takes
 
         round = n·oracle/K + K·call + |w|·(1/put + ⌈log₂ N⌉/network)
                 + K·|cut|·(1/gather + [N > 1]/network) + m·|cut|/algebra
@@ -145,14 +145,14 @@ def plan(
 
 
 def fastest(problem: Problem, workers_per_node: int, constants: Constants = MEASURED) -> Plan:
-    """The number of workers with the shortest round."""
+    """Return the plan with the shortest round."""
     return min(_candidates(problem, workers_per_node, constants), key=_round_s)
 
 
 def economical(problem: Problem, workers_per_node: int, constants: Constants = MEASURED) -> Plan:
-    """The largest number of workers that still spend four fifths of a round in the oracle.
+    """Return the plan with the most workers that spend four fifths of a round in the oracle.
 
-    One worker, if not even that one does.
+    If there is none, return the plan with one worker.
     """
     found = list(_candidates(problem, workers_per_node, constants))
     good = [one for one in found if one.efficiency >= ECONOMICAL]
@@ -160,7 +160,7 @@ def economical(problem: Problem, workers_per_node: int, constants: Constants = M
 
 
 def overridden(constants: Constants, changes: dict[str, float]) -> Constants:
-    """The constants with some of them replaced by the user's own."""
+    """Return the constants with some of them replaced."""
     for name, value in changes.items():
         if not hasattr(constants, name):
             known = ", ".join(asdict(constants))
@@ -176,7 +176,7 @@ def _check(name: str, value: float, shown: str | None = None) -> None:
 
 
 def _candidates(problem: Problem, workers_per_node: int, constants: Constants) -> list[Plan]:
-    """Plans for numbers of workers from 1 to one an example, each about 2 % more than the last."""
+    """Return plans for 1 worker to one for each example, each with about 2 % more than the last."""
     most = int(min(problem.examples, MOST_WORKERS))
     numbers, number = [], 1
     while number <= most:

@@ -6,13 +6,14 @@ the one whose lock was written over finds the other's within seconds, and must w
 
 from __future__ import annotations
 
-import fcntl
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
+from types import ModuleType
 
+from distsvm.errors import ConfigError
 from distsvm.storage import Place, json_bytes, new_folder, write_json
 from distsvm.stores import StorePath
 from distsvm.training.run_state import LOCK, Holder
@@ -20,6 +21,25 @@ from distsvm.training.run_state import LOCK, Holder
 
 def lock_of(folder: Place, me: Holder) -> Lock:
     return StoreLock(folder, me) if isinstance(folder, StorePath) else DiskLock(folder, me)
+
+
+def check_lockable(folder: Place) -> None:
+    """Refuse a folder on a disk where the system has no file locks; a store needs none."""
+    if not isinstance(folder, StorePath):
+        _fcntl(folder)
+
+
+def _fcntl(folder: Path) -> ModuleType:
+    # Imported on use: training without a run folder works where this module does not exist.
+    try:
+        import fcntl
+    except ImportError as error:
+        raise ConfigError(
+            f"run_dir={str(folder)!r}: a run folder on a disk needs the file locks of a POSIX "
+            "system, such as Linux or macOS; this Python has no module fcntl. Train without "
+            "run_dir, or name an object store"
+        ) from error
+    return fcntl
 
 
 class Lock(ABC):
@@ -52,6 +72,7 @@ class DiskLock(Lock):
     def alone(self) -> Iterator[None]:
         # Else a third could slip in while two find the lock of one who is gone, and the slower of
         # the two puts back what the quicker has made.
+        fcntl = _fcntl(self._folder)
         new_folder(self._folder)
         handle = os.open(self._folder, os.O_RDONLY)
         try:

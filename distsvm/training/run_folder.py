@@ -22,6 +22,7 @@ from distsvm.stores import StorePath
 from distsvm.training.checkpoint import checkpoints_home
 from distsvm.training.config import TrainConfig
 from distsvm.training.history import History, read_history, written_history
+from distsvm.training.locks import check_lockable
 from distsvm.training.result import TrainResult
 from distsvm.training.run_state import FINISHED
 from distsvm.training.session import Session
@@ -52,6 +53,7 @@ class RunFolder:
                     "folder"
                 )
             checkpoints_home(self.path)
+            check_lockable(self.path)
             self._check_writable()
         except StoreError as error:
             raise ConfigError(f"run_dir={str(self.path)!r} cannot be made: {error}") from error

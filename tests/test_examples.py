@@ -1,0 +1,63 @@
+"""The programs in examples/ run, and are short."""
+
+import importlib
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_example_with_ray_tune_says_what_is_missing():
+    path = ROOT / "examples" / "tune_with_ray.py"
+    assert len(path.read_text(encoding="utf-8").splitlines()) < 60
+    try:
+        importlib.import_module("ray.tune")
+    except ImportError:
+        run = subprocess.run([sys.executable, str(path)], capture_output=True, text=True)
+        assert run.returncode == 1
+        assert run.stderr.startswith('this example needs Ray Tune: pip install "ray[tune]"')
+        assert "Traceback" not in run.stderr
+    else:
+        pytest.skip("Ray Tune is installed: the example would run for minutes")
+
+
+@pytest.mark.slow
+def test_a_trial_of_the_example_with_ray_tune_chooses_a_C():
+    example = runpy.run_path(str(ROOT / "examples" / "tune_with_ray.py"))
+    metrics = example["trial"]({"order": 1, "min_count": 2}, example["make_data"]())
+    assert metrics["C"] in (2, 8, 32)
+    assert metrics["loss"] >= 0
+
+
+def run_example(name, *arguments):
+    """What an example prints; it is a short one."""
+    path = ROOT / "examples" / name
+    assert len(path.read_text(encoding="utf-8").splitlines()) < 60
+    words = [sys.executable, str(path), *arguments]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.slow
+def test_the_example_of_a_task_runs_and_is_short():
+    assert "eps: primal" in run_example("matching_task.py")
+
+
+@pytest.mark.slow
+def test_the_example_of_a_tagger_runs_and_is_short():
+    shown = run_example("tag_sentences.py")
+    assert "certificate exact" in shown
+    assert float(re.search(r"test: (\S+) of tokens", shown).group(1)) > 0.85
+
+
+@pytest.mark.slow
+def test_the_example_of_a_parser_runs_and_draws_a_tree(tmp_path):
+    shown = run_example("parse_trees.py", str(tmp_path / "tree.svg"))
+    assert "certificate exact" in shown
+    assert float(re.search(r"distsvm: F1 (\S+),", shown).group(1)) > 0.9
+    assert "┴" in shown
+    assert (tmp_path / "tree.svg").read_text(encoding="utf-8").startswith("<svg")
