@@ -24,6 +24,14 @@ class Held(NamedTuple):
     gap: np.ndarray  # (n,): the example's share of the gap, as last known
 
 
+class Whole(NamedTuple):
+    """The α of all k classes of n examples; the truth has the rest, and 0 in its own place."""
+
+    alpha: np.ndarray  # (n, k)
+    total: np.ndarray  # (n,): the sum of all α of the example, the truth's included
+    gap: np.ndarray  # (n,): the example's share of the gap, as last known
+
+
 @kernel
 def climb(value, gram, alpha, total, sigma, max_steps, tol, step):
     """Raise the dual over one example's planes, the others' α being what they are.

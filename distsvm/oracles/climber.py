@@ -12,9 +12,8 @@ import numpy as np
 from distsvm.data.features import frozen
 from distsvm.kernels import changed_rows, climb_sparse
 from distsvm.kernels.changed_rows import ChangedRows
-from distsvm.kernels.climb import Held
+from distsvm.kernels.climb import Held, Whole
 from distsvm.messages import Planes
-from distsvm.structures.classes.kernels.climb_whole import Whole
 from distsvm.vectors import SparseVector, Vector, compact, index_type
 
 MAX_STEPS = 50

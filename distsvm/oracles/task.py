@@ -70,8 +70,6 @@ class Task(ABC):
     Where `enumerates`, multi-plane is taken for one block of many columns only."""
     enumerates: ClassVar[bool] = False
     """Whether scoring cached planes costs as much as the oracle: then no cache by default."""
-    needs_templates: ClassVar[bool] = False
-    """Whether templates make the inputs of words; see distsvm.data.templates."""
     weighs_features: ClassVar[bool] = False
     """Whether climbers that climb at once count the changes of common features more than once."""
 

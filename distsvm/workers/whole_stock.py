@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from distsvm import checks
+from distsvm.kernels.climb import Whole
 from distsvm.messages import Planes
 from distsvm.oracles.climber import Climber, Visits
 from distsvm.oracles.oracle import Oracle
-from distsvm.structures.classes.kernels.climb_whole import Whole
 
 
 class WholeStock:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from distsvm.data.features import DenseRows, frozen
-from distsvm.kernels.climb import Held
+from distsvm.kernels.climb import Held, Whole
 from distsvm.oracles.climber import MAX_STEPS, Climber, Live, Visits, joined_change
 from distsvm.structures.classes.kernels import climb_held as climb_classes
 from distsvm.structures.classes.kernels import climb_whole
-from distsvm.structures.classes.kernels.climb_whole import Whole
 from distsvm.vectors import Vector, compact
 
 if TYPE_CHECKING:

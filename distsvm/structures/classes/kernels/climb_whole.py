@@ -25,14 +25,6 @@ from distsvm.structures.classes.kernels.steps import (
 ROUNDING = 1e-12
 
 
-class Whole(NamedTuple):
-    """The α of all k classes of n examples; the truth has the rest, and 0 in its own place."""
-
-    alpha: np.ndarray  # (n, k)
-    total: np.ndarray  # (n,): the sum of all α of the example, the truth's included
-    gap: np.ndarray  # (n,): the example's share of the gap, as last known
-
-
 class ClassProblem(NamedTuple):
     """The classes' planes: Δ is zero_one·[y ≠ ŷ] where that is above 0, else losses[y, ŷ]."""
 
