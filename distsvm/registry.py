@@ -11,13 +11,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from distsvm.errors import ConfigError
 from distsvm.oracles.structure import OWN, Structure, imported, reference_of
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from distsvm.oracles.task import Task
 
 log = logging.getLogger(__name__)
@@ -50,6 +51,8 @@ class Registry(Mapping[str, T], Generic[T]):
 
     @cached_property
     def _points(self) -> dict[str, EntryPoint]:
+        from importlib.metadata import entry_points  # here, as it takes longer than all the rest
+
         return {point.name: point for point in entry_points(group=self._group)}
 
     def __iter__(self) -> Iterator[str]:
@@ -67,9 +70,13 @@ class Registry(Mapping[str, T], Generic[T]):
                 self._loaded[name] = self._of_package(self._points[name])
         return self._loaded[name]
 
+    def built_in(self) -> Iterator[T]:
+        """Those of distsvm itself."""
+        return (self[name] for name in self._built_in)
+
     def each(self) -> Iterator[T]:
         """The built-in ones, then all others, for which entry points are looked for only then."""
-        yield from (self[name] for name in self._built_in)
+        yield from self.built_in()
         yield from (one for name, one in self.all().items() if name not in self._built_in)
 
     def all(self) -> dict[str, T]:
@@ -126,12 +133,26 @@ def own_structure() -> Structure:
     return imported(f"{OWN}:STRUCTURE")
 
 
+def public_names() -> dict[str, str]:
+    """What users import from distsvm itself of the built-in structures: 'module:Name' by name."""
+    return {
+        reference.rpartition(":")[2]: reference
+        for structure in STRUCTURES.built_in()
+        for reference in (*structure.tasks.values(), *structure.estimators, *structure.others)
+    }
+
+
 def structure_of(task: Task | type[Task]) -> Structure:
     """The structure of a task, by its class or one above it; `own_structure` without one."""
     cls = task if isinstance(task, type) else type(task)
     above = {reference_of(one) for one in cls.__mro__}
     found = (one for one in STRUCTURES.each() if above & set(one.tasks.values()))
     return next(found, None) or own_structure()
+
+
+def structure_of_saved(name: Any) -> Structure:
+    """The structure of the task that a model or run names; `own_structure` without one."""
+    return next((one for one in STRUCTURES.each() if name in one.tasks), None) or own_structure()
 
 
 class TaskClasses(Mapping[str, "type[Task]"]):
@@ -142,6 +163,7 @@ class TaskClasses(Mapping[str, "type[Task]"]):
         for structure in STRUCTURES.each():
             if name in structure.tasks:
                 return structure.tasks[name]
+        STRUCTURES.get(name)  # says why, if there is one of this name that cannot be had
         raise KeyError(name)
 
     def name_of(self, cls: type[Task]) -> str | None:

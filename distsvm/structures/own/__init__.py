@@ -2,4 +2,4 @@
 
 from distsvm.oracles.structure import Structure
 
-STRUCTURE = Structure(name="own", title="tasks of your own")
+STRUCTURE = Structure(name="own", title="tasks of your own", labels=("classes", "labels"))
