@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from distsvm.version import __version__
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from distsvm.structures.sequences.task import SequenceTask
     from distsvm.structures.trees.estimator import TreeParser
     from distsvm.structures.trees.task import ParseTask
+    from distsvm.structures.trees.tree import Tree
     from distsvm.training.callbacks import Callback
     from distsvm.training.path import path
     from distsvm.training.path_result import PathResult
@@ -26,30 +26,23 @@ if TYPE_CHECKING:
     from distsvm.training.train import resume, train
     from distsvm.vectors import SparseVector
 
-# Loaded when first used, so that `import distsvm` is quick and needs no optional package.
+# Loaded when first used, so that `import distsvm` is quick and needs no optional package. For the
+# tasks and estimators of structures see distsvm.registry.public_names.
 _HOME = {
-    "BinarySVC": "structures.classes.estimator",
-    "BinaryTask": "structures.classes.task",
-    "Bounded": "oracles.task",
-    "Callback": "training.callbacks",
-    "DistSVMError": "errors",
-    "Model": "model",
-    "MulticlassSVC": "structures.classes.estimator",
-    "MulticlassTask": "structures.classes.task",
-    "ParseTask": "structures.trees.task",
-    "PathResult": "training.path_result",
-    "SequenceTagger": "structures.sequences.estimator",
-    "SequenceTask": "structures.sequences.task",
-    "SparseVector": "vectors",
-    "StructuralSVM": "estimators.structural",
-    "Task": "oracles.task",
-    "TrainResult": "training.result",
-    "TreeParser": "structures.trees.estimator",
-    "load_model": "model",
-    "open_data": "data",
-    "path": "training.path",
-    "resume": "training.train",
-    "train": "training.train",
+    "Bounded": "distsvm.oracles.task:Bounded",
+    "Callback": "distsvm.training.callbacks:Callback",
+    "DistSVMError": "distsvm.errors:DistSVMError",
+    "Model": "distsvm.model:Model",
+    "PathResult": "distsvm.training.path_result:PathResult",
+    "SparseVector": "distsvm.vectors:SparseVector",
+    "StructuralSVM": "distsvm.estimators.structural:StructuralSVM",
+    "Task": "distsvm.oracles.task:Task",
+    "TrainResult": "distsvm.training.result:TrainResult",
+    "load_model": "distsvm.model:load_model",
+    "open_data": "distsvm.data:open_data",
+    "path": "distsvm.training.path:path",
+    "resume": "distsvm.training.train:resume",
+    "train": "distsvm.training.train:train",
 }
 
 __all__ = [
@@ -69,6 +62,7 @@ __all__ = [
     "StructuralSVM",
     "Task",
     "TrainResult",
+    "Tree",
     "TreeParser",
     "__version__",
     "load_model",
@@ -80,9 +74,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(importlib.import_module(f"distsvm.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'distsvm' has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module 'distsvm' has no attribute {name!r}")
+    from distsvm.oracles.structure import imported
+    from distsvm.registry import public_names
+
+    return imported(_HOME.get(name) or public_names()[name])
 
 
 def __dir__() -> list[str]:

@@ -51,6 +51,29 @@ class ModelError(DistSVMError, ValueError):
     """A saved model is damaged, too new, or needs a task class that was not given."""
 
 
+class UnknownTask(ModelError):
+    """A saved model or run is of a task that belongs to no structure, and its class is not given.
+
+    Parameters
+    ----------
+    task : str
+        The name of the task that was saved.
+    how : str
+        How to give its class, in the words of whoever asked.
+    """
+
+    def __init__(
+        self,
+        task: str,
+        how: str = "pass its class: load_model(path, task=...), or resume(run_dir, task=...)",
+    ) -> None:
+        super().__init__(task, how)
+        self.task, self.how = task, how
+
+    def __str__(self) -> str:
+        return f"the model is of the task {self.task!r}, which is not built in; {self.how}"
+
+
 class JobError(DistSVMError):
     """A job cannot be sent, found or watched; the message names the cluster's address."""
 

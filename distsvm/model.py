@@ -19,14 +19,15 @@ from distsvm.blas import one_thread
 from distsvm.data import Dataset, PairData, open_data, open_inputs
 from distsvm.data.remembered import check_notes, recalled
 from distsvm.data.shard import ShardSpec
-from distsvm.data.templates import Templates
-from distsvm.data.words import LineData, LineSpec, TextData, WordData, WordSpec, templates_of
+from distsvm.data.words import Features, LineData, LineSpec, TextData, WordData, WordSpec
 from distsvm.errors import DAMAGE, DataError, ModelError, StoreError
 from distsvm.executors import make_executor
 from distsvm.messages import Score
 from distsvm.oracles.description import describe, rebuild
+from distsvm.oracles.structure import imported
 from distsvm.oracles.task import Task
 from distsvm.oracles.unseen import tell_unseen
+from distsvm.registry import structure_of
 from distsvm.storage import (
     MANIFEST,
     Place,
@@ -115,7 +116,7 @@ class Model:
         if not isinstance(opened, TextData):
             return opened
         self.task.of_words(["word"])  # a task that does not take words is refused before reading
-        return LineData(opened, *self._word_features())
+        return LineData(opened, self._word_features())
 
     def examples(
         self, data: Any, outputs: Any = None, *, weight: Any = None, **options: Any
@@ -129,9 +130,9 @@ class Model:
         return opened
 
     def are_words(self, data: Any) -> bool:
-        """Whether these are sentences in words, to which the templates of training apply."""
+        """Whether these are sentences in words, of which the structure makes features."""
         return (
-            self.task.needs_templates
+            structure_of(self.task).words is not None
             and isinstance(data, (list, tuple))
             and any(isinstance(x, (list, tuple)) and any(map(_is_text, x)) for x in data)
         )
@@ -141,17 +142,15 @@ class Model:
     ) -> WordData:
         """Sentences in words, to predict on, or with outputs to evaluate.
 
-        Where the task needs features, the templates of the training files make them.
+        Where the task needs features, they are made as those of the training files were.
         """
-        words = self._inputs_of(sentences)
-        templates, hash_bits = self._word_features()
-        return WordData(words, outputs, templates=templates, hash_bits=hash_bits)
+        return WordData(self._inputs_of(sentences), outputs, self._word_features())
 
     def sentence_pieces(self, sentences: Iterable[Sequence[str]]) -> Iterator[ShardSpec]:
         """Pieces of sentences in words, to predict on, made while the sentences come."""
         features, first, coming = self._word_features(), 0, iter(sentences)
         while some := list(islice(coming, PIECE_SENTENCES)):
-            yield WordSpec(self._inputs_of(some, first), None, first, *features)
+            yield WordSpec(self._inputs_of(some, first), None, first, features)
             first += len(some)
         if not first:
             raise DataError("the data has no examples")
@@ -166,17 +165,10 @@ class Model:
                 inputs.append(self.task.of_words(sentence))
         return inputs
 
-    def _word_features(self) -> tuple[Templates | None, int | None]:
-        """Templates and hash_bits of the features of words; None where words are the input."""
-        if not self.task.needs_templates:
-            return None, None
-        found = templates_of(self.facts.get("data"))
-        if found is None:
-            raise DataError(
-                "the model has no templates to make features of words, as it was not trained on "
-                "CoNLL or CoNLL-U files; give the features of each token"
-            )
-        return found
+    def _word_features(self) -> Features | None:
+        """What makes a shard's inputs of words; None where each sentence is an input."""
+        words = structure_of(self.task).words
+        return None if words is None else imported(words)(self.facts.get("data"))
 
     def pieces(self, data: Dataset) -> Sequence[ShardSpec]:
         """The data in pieces, few of which over_pieces has in memory at a time.

@@ -18,7 +18,7 @@ from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_run_target
 from distsvm.model import Model
-from distsvm.structures.classes.task import MulticlassTask
+from distsvm.registry import task_classes
 from distsvm.training.train import train
 
 SEED = 0
@@ -42,10 +42,11 @@ def run(args: argparse.Namespace, output: Output) -> int:
         f"scikit-learn's digits: {len(y)} images of 8×8 pixels to train on, {len(y_test)} to test",
         "",
     )
+    task = task_classes()["multiclass"]()
     result, compiled = watched(
         output,
         "distsvm demo",
-        lambda callbacks: train(MulticlassTask(), X, y, callbacks=callbacks, **config),
+        lambda callbacks: train(task, X, y, callbacks=callbacks, **config),
     )
     checked = primal_in_numpy(result.model, X, y, result.C)
     accuracy = float((result.model.predict(X_test) == y_test).mean())

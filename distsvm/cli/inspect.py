@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from distsvm.cli import exits
-from distsvm.cli.contents import contents_of
 from distsvm.cli.formatting import asked_for, count, counted, pairs, seconds, size, small, value
 from distsvm.cli.models import add_model_task, read_model
 from distsvm.cli.output import Output
+from distsvm.cli.parts import all_structures, by_title, check_model_flags, inspection_of
 from distsvm.cli.readers import whole
 from distsvm.cli.strongest import listed
 from distsvm.cli.summary import CERTIFICATES, REASONS, in_words, own_rows
 from distsvm.errors import DAMAGE, DistSVMError, ModelError
 from distsvm.model import Model
 from distsvm.oracles.description import describe
+from distsvm.registry import structure_of
 from distsvm.solvers.round import Round
 from distsvm.storage import Place, place, read_json
 from distsvm.training.checkpoint import checkpoint_folders, read_checkpoint
@@ -29,15 +30,15 @@ from distsvm.training.run_state import read_state
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="DIR", help="a model, a checkpoint or a run")
+    parts = {structure: inspection_of(structure) for structure in all_structures()}
+    helps = by_title({one.title: part.help for one, part in parts.items()})
     parser.add_argument(
         "--top", type=whole, default=10, metavar="N",
-        help="show so many of the largest weights for and against: features of each class or tag, "
-        "transitions, rules. Default: 10",
+        help=f"show so many of the largest weights for and against. {helps}. Default: 10",
     )  # fmt: skip
-    parser.add_argument(
-        "--names", metavar="FILE",
-        help="classes: names of the features, one a line. Default: their numbers, as in the data",
-    )  # fmt: skip
+    group = parser.add_argument_group("of one structure only")
+    for part in dict.fromkeys(parts.values()):
+        part.add(group)
     add_model_task(parser)
 
 
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
         elif kind == "checkpoint":
             facts, lines = _checkpoint(folder, output)
         else:
-            facts, lines = _model(folder, args.task, args.top, args.names, output)
+            facts, lines = _model(folder, args, output)
     except DistSVMError:
         raise
     except DAMAGE as error:
@@ -80,15 +81,16 @@ def kind_of(folder: Place) -> str:
 
 
 def _model(
-    folder: Place, own_task: str | None, n_top: int, names: str | None, output: Output
+    folder: Place, args: argparse.Namespace, output: Output
 ) -> tuple[dict[str, Any], list[str]]:
-    model = read_model(folder, own_task)
+    model = read_model(folder, args.task)
     task, w = model.task, model.w
-    name, contents = describe(task)[0]["task"], contents_of(task)
+    name, contents = describe(task)[0]["task"], inspection_of(structure_of(task))
+    check_model_flags(args, {one.title: inspection_of(one) for one in all_structures()}, contents)
     facts: dict[str, Any] = {
         "task": name, "dim": task.dim, "norm": float(np.linalg.norm(w)),
         "n_nonzero": int(np.count_nonzero(w)), "facts": model.facts,
-        **contents.facts(model, n_top, names),
+        **contents.facts(args, model),
     }  # fmt: skip
     rows = [
         ("task", name),
@@ -98,7 +100,7 @@ def _model(
         *_file_rows(model),
         *_certificate_rows(model),
     ]
-    more = contents.lines(facts, output) if n_top > 0 else []
+    more = contents.lines(facts, output) if args.top > 0 else []
     return facts, [*pairs(rows, output.style, output.width), *more]
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from distsvm.errors import ConfigError
+from distsvm.cli.own_code import load_class, named
+from distsvm.errors import ConfigError, UnknownTask
 from distsvm.model import Model, load_model
 from distsvm.storage import Where
-from distsvm.structures.own import options as own
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -29,9 +29,10 @@ def add_model_task(parser: argparse.ArgumentParser) -> None:
 
 def read_model(folder: Where, task: str | None) -> Model:
     """The model in a folder; `task` is FILE.py:CLASS, or None for a built-in task."""
-    if task is None:
-        return load_model(folder)
-    if not own.named(task):
+    if task is not None and not named(task):
         expected = "FILE.py:CLASS; models of built-in tasks need no --task"
         raise ConfigError(f"--task {task}: expected {expected}")
-    return load_model(folder, own.load_class(task))
+    try:
+        return load_model(folder, None if task is None else load_class(task))
+    except UnknownTask as error:
+        raise UnknownTask(error.task, "name its class: --task FILE.py:CLASS") from None

@@ -15,7 +15,7 @@ from distsvm.cli.output import Output
 from distsvm.cli.readers import number, numbers, whole
 from distsvm.cli.session import JsonPoints, watched
 from distsvm.cli.targets import check_model_target
-from distsvm.cli.task_options import add_task, formats_of, make_task
+from distsvm.cli.tasks import add_task, make_task
 from distsvm.errors import ConfigError
 from distsvm.report.path_chart import checked_target, write_path_chart
 from distsvm.training.config import TrainConfig
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
         checked_target(args.plot)
     check_config(config)
     task = make_task(args)
-    options = data_options(args, formats_of(task))
+    options = data_options(args, task)
     n_bytes = n_bytes_found(args, task, options)
     result, _ = watched(
         output,

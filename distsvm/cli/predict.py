@@ -16,14 +16,15 @@ from distsvm.cli.formatting import count, counted, seconds
 from distsvm.cli.models import add_model, read_model
 from distsvm.cli.options import WHERE, add_place, check_config, given_config
 from distsvm.cli.output import Output
-from distsvm.cli.predictions import add_writers, make_writer
+from distsvm.cli.parts import all_structures, by_title, check_model_flags, predictions_of
 from distsvm.cli.streaming import over_pieces
 from distsvm.cli.targets import written_file
-from distsvm.cli.task_options import formats_of
+from distsvm.data.formats import TEXT
 from distsvm.data.shard import ShardSpec
 from distsvm.data.words import lines_of, sentences_of
 from distsvm.errors import ConfigError
 from distsvm.model import Model
+from distsvm.registry import structure_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,15 +34,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "       distsvm predict CONFIG.toml [options]"
     )
     add_model(parser)
+    parts = {structure: predictions_of(structure) for structure in all_structures()}
     group = parser.add_argument_group("output of predictions")
     group.add_argument(
         "--output", metavar="FILE",
-        help="one prediction a line, in the order of the data; - for standard output. Classes: the "
-        "label. Sequences: the tags, with blanks between them. Trees: in brackets, and flat under "
-        "TOP where a sentence is outside the grammar or too long for the model's --memory-mb; a "
-        "note counts these. Tasks of your own: JSON. Every example has its line",
+        help="one prediction a line, in the order of the data; - for standard output. "
+        f"{by_title({one.title: part.help for one, part in parts.items()})}. Every example has its "
+        "line",
     )  # fmt: skip
-    add_writers(group)
+    for part in dict.fromkeys(parts.values()):
+        part.add(group)
     add_data(parser, required_labels=False, trained=True)
     add_place(parser)
 
@@ -53,9 +55,13 @@ def run(args: argparse.Namespace, output: Output) -> int:
     if (args.text is None) == (args.data is None):
         raise ConfigError("--data or --text is required, and only one of them")
     model = read_model(args.model, args.task)
-    writer = make_writer(args, model, output)
+    predictions = predictions_of(structure_of(model.task))
+    check_model_flags(
+        args, {one.title: predictions_of(one) for one in all_structures()}, predictions
+    )
+    writer = predictions.writer(args, model, output)
     target = args.output or ("-" if writer.on_screen else None)
-    if target is None and not hasattr(args, "svg"):
+    if target is None and writer.needs_file:
         raise ConfigError("--output is missing: where to write the predictions, - for here")
     pieces = _pieces(args, model)
     # Those that come while others are worked on are needed twice; few are under way.
@@ -85,11 +91,11 @@ def run(args: argparse.Namespace, output: Output) -> int:
 def _pieces(args: argparse.Namespace, model: Model) -> Iterable[ShardSpec]:
     """What to predict on, in pieces: files, or plain sentences, which are read as they come."""
     if args.text is None and "-" not in args.data:
-        options = data_options(args, formats_of(model.task), model)
+        options = data_options(args, model.task, model)
         return model.pieces(model.inputs(args.data, **options))
     if args.data not in (None, ["-"]):
         raise ConfigError("--data - reads plain sentences from standard input, and nothing else")
-    if getattr(args, "format", "text") != "text":
+    if getattr(args, "format", TEXT) != TEXT:
         raise ConfigError(f"--format {args.format}: --text and --data - are plain text")
     tokens = hasattr(args, "tokens")
     if args.text is not None:

@@ -22,7 +22,7 @@ VERBS = {
     "train": "train a model until its gap is certified",
     "path": "train at several values of C and choose the best",
     "resume": "go on with a run from its last checkpoint",
-    "predict": "predict the outputs of data, in order: labels, tags or trees",
+    "predict": "predict the outputs of data, in order",
     "evaluate": "scores on data with outputs: accuracy, loss, confusions, F1",
     "inspect": "say what a model, checkpoint or run folder holds",
     "report": "draw a run as one HTML file",

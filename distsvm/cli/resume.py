@@ -7,16 +7,16 @@ import argparse
 from distsvm.cli.job_options import add_address, add_sending, send
 from distsvm.cli.options import add_config, check_config, given_config
 from distsvm.cli.output import Output
+from distsvm.cli.own_code import file_of, load_class
 from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_model_target
 from distsvm.errors import CheckpointError, JobError
 from distsvm.jobs.client import Jobs, is_job_address
 from distsvm.jobs.package import Package
-from distsvm.oracles.description import TASKS
+from distsvm.registry import task_classes
 from distsvm.storage import place
 from distsvm.stores import StorePath
-from distsvm.structures.own import options as own
 from distsvm.training.config import TrainConfig
 from distsvm.training.run_folder import RunFolder
 from distsvm.training.train import resume
@@ -58,12 +58,12 @@ def run(args: argparse.Namespace, output: Output) -> int:
     stored: TrainConfig = run["config"]
     config = check_config(stored.kept(changes) | changes)
     name = run["task"].get("task")
-    if args.task is None and name not in TASKS:
+    if args.task is None and name not in task_classes():
         raise CheckpointError(
             f"{args.run_dir} is a run of the task {name!r}, which is not built in: give its code "
             "with --task FILE.py:CLASS, as none is taken from the folder"
         )
-    task = None if args.task is None else own.load_class(args.task)
+    task = None if args.task is None else load_class(args.task)
     result, compiled = watched(
         output,
         f"distsvm resume {args.run_dir}",
@@ -87,7 +87,7 @@ def _as_job(args: argparse.Namespace, output: Output) -> int:
     package = Package(args.largest_mb)
     words = ["resume", run_dir, *_own_words(args)]
     if args.task is not None:
-        name = package.add_file(own.file_of(args.task))
+        name = package.add_file(file_of(args.task))
         words += ["--task", f"{name}:{args.task.rpartition(':')[2]}"]
     if not hasattr(args, "executor"):
         words += ["--executor", "ray"]

@@ -9,7 +9,7 @@ from distsvm.cli.config_file import config_text
 from distsvm.cli.job_options import add_address, add_sending, connect, send
 from distsvm.cli.options import check_config, given_config
 from distsvm.cli.output import Output
-from distsvm.cli.task_options import files_of, make_task
+from distsvm.cli.tasks import files_of, make_task
 from distsvm.errors import ConfigError
 from distsvm.jobs.package import Package
 from distsvm.uris import check_secretless

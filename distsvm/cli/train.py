@@ -13,7 +13,7 @@ from distsvm.cli.run_table import is_run
 from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_model_target, check_run_target
-from distsvm.cli.task_options import add_task, formats_of, make_task
+from distsvm.cli.tasks import add_task, make_task
 from distsvm.errors import ConfigError
 from distsvm.storage import place, write_bytes
 from distsvm.training.callbacks import Callback, RunStart
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
         check_run_target(run_dir, model=args.model)
     check_config(config)
     task = make_task(args)
-    options = data_options(args, formats_of(task))
+    options = data_options(args, task)
     n_bytes = n_bytes_found(args, task, options)
     kept = [] if run_dir is None else [KeptConfig(run_dir, config_text("train", args.own, args))]
     result, compiled = watched(

@@ -6,24 +6,18 @@ import argparse
 import logging
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from distsvm.cli import exits
 from distsvm.cli.formatting import counted, seconds
 from distsvm.cli.output import Output
-from distsvm.data.synthetic import make_multiclass, make_sparse_multiclass, make_tagged_sentences
-from distsvm.data.templates import Templates
-from distsvm.data.writers import write_svmlight
 from distsvm.kernels.compiling import counted_compiles
-from distsvm.oracles.description import TASKS
+from distsvm.oracles.structure import imported
 from distsvm.oracles.task import Task
-from distsvm.structures.trees.oracle import KINDS
-from distsvm.structures.trees.synthetic import make_treebank, write_treebank
+from distsvm.registry import structures
 from distsvm.training.train import train
 
 Settings: TypeAlias = tuple[dict[str, Any], ...]
@@ -36,10 +30,6 @@ SETTINGS: Settings = (
     {"solver": "multi-plane", "asynchronous": True},
 )
 """What decides which kernels a run uses, beside its task and data."""
-WIDE = 5000  # features: w is longer than the driver keeps dense
-MANY = 50  # classes, of which not all fit into LIMITED for every one of MANY · 4 examples
-LIMITED = {"solver": "multi-plane", "plane_memory_mb": 0.04}
-N = 12  # examples: types decide what is compiled, not sizes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,10 +40,10 @@ def run(args: argparse.Namespace, output: Output) -> int:
     """Train every structure on a few examples with every solver, which compiles what they use."""
     started, total = time.perf_counter(), 0
     with tempfile.TemporaryDirectory(prefix="distsvm-") as folder, _without_advice():
-        for name in TASKS:
+        for name, problems in _problems().items():
             with counted_compiles() as n_compiled:
-                for task, data, settings in _problems(name, Path(folder)):
-                    _use(task, data, settings)
+                for task, data, settings in problems(name, Path(folder)):
+                    _use(task, data, settings or SETTINGS)
             total += n_compiled()
             output.record("warm-up", {"task": name, "n_compiled": n_compiled()})
             output.say(f"{name}: {counted(n_compiled(), 'kernel')} compiled")
@@ -64,33 +54,14 @@ def run(args: argparse.Namespace, output: Output) -> int:
     return exits.DONE
 
 
-def _problems(name: str, folder: Path) -> Iterator[tuple[Task, Any, Settings]]:
-    """Tasks of one structure and examples of every kind that its kernels tell apart."""
-    make = TASKS[name]
-    if name == "sequence":
-        features = Templates.parse("bias; word[-1..+1]").features
-        tagged = [(features(words), tags) for words, tags in make_tagged_sentences(N)]
-        for order in (1, 2):
-            for losses in ("hamming", "zero-one"):
-                yield make(losses=losses, order=order), tagged, SETTINGS  # type: ignore[call-arg]
-    elif name == "parse":
-        write_treebank(folder / "trees.mrg", make_treebank(N, max_length=8))
-        for losses in KINDS:
-            for words in (False, True):
-                yield make(losses=losses, words=words), folder / "trees.mrg", SETTINGS  # type: ignore[call-arg]
-    else:
-        k = 2 if name == "binary" else 3
-        costs = np.ones((k, k)) - np.eye(k)
-        X, y = make_multiclass(N, 4, k)
-        yield make(), (X, y), SETTINGS
-        yield make(losses=costs, scale=True), (X, y), SETTINGS  # type: ignore[call-arg]
-        yield make(), (X.astype(np.float32), y), SETTINGS
-        yield make(), make_sparse_multiclass(N, WIDE, k), SETTINGS
-        write_svmlight(folder / "rows.svm", X, y)
-        yield make(), folder / "rows.svm", SETTINGS
-        if name == "multiclass":
-            yield make(), make_multiclass(4 * MANY, MANY, MANY), (LIMITED,)
-            yield make(), make_sparse_multiclass(4 * MANY, WIDE, MANY), (LIMITED,)
+def _problems() -> dict[str, Callable[[str, Path], Iterator[tuple[Task, Any, Settings | None]]]]:
+    """By the saved name of a task, what yields problems that use all of its kernels."""
+    return {
+        name: imported(structure.problems)
+        for structure in structures().values()
+        if structure.problems is not None
+        for name in structure.tasks
+    }
 
 
 def _use(task: Task, data: Any, settings: Settings) -> None:

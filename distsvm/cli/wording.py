@@ -5,17 +5,23 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from distsvm.cli.data_options import READING
 from distsvm.cli.options import EXECUTOR_OPTIONS, GROUPS
-from distsvm.cli.task_options import SHARED, STRUCTURES
+from distsvm.cli.parts import all_structures, options_of
+from distsvm.cli.tasks import SHARED
 
 FROM_READERS = {"templates", "max_length", "tag", "word"}
 
+PARTS = [options_of(structure) for structure in all_structures()]
 FLAGS = {
     **{option.field: option.flag for options in GROUPS.values() for option in options},
     **{option.field: option.flag for option in EXECUTOR_OPTIONS},
-    **{field: flag for module in STRUCTURES.values() for field, flag in module.FLAGS.items()},
-    **{option.name: option.flag for option in READING if option.name in FROM_READERS},
+    **{field: flag for part in PARTS for field, flag in part.flags.items()},
+    **{
+        option.name: option.flag
+        for part in PARTS
+        for option in part.reading
+        if option.name in FROM_READERS
+    },
     **SHARED,
     "loss": "--loss",
     "start": "--start",
@@ -51,9 +57,6 @@ _WHOLE = {
         "only the Python program that has the data can go on with it"
     ),
     " in executor_options": "",
-    "pass its class: load_model(path, task=...), or resume(run_dir, task=...)": (
-        "name its class: --task FILE.py:CLASS"
-    ),
 }
 
 

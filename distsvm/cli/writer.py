@@ -20,6 +20,8 @@ class Writer:
         Stands before all predictions.
     on_screen : bool
         Whether standard output is the file, unless another is named.
+    needs_file : bool
+        Whether there must be a place to write the texts to; else there may be none.
     n_fallbacks : int
         How many of the predictions written so far stand in for one that could not be made.
     fallback : str
@@ -29,6 +31,7 @@ class Writer:
     function: Callable[..., Any] = staticmethod(ShardWorker.predict)
     head: str = ""
     on_screen: bool = False
+    needs_file: bool = True
     n_fallbacks: int = 0
     fallback: str = ""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
+from distsvm import checks
 from distsvm.errors import DataError
 
 
@@ -58,6 +59,15 @@ class DenseRows:
 
     def arrays(self) -> tuple[np.ndarray, ...]:
         return (self.values,)
+
+    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The rows as named arrays and notes; see distsvm.data.shard_arrays."""
+        return {"dense": self.values}, {}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any]) -> DenseRows:
+        """The rows that to_arrays gave these of."""
+        return cls(arrays["dense"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +120,20 @@ class SparseRows:
         """Only this slice's part of the arrays, with starts from 0."""
         first, last = int(self.starts[0]), int(self.starts[-1])
         return (self.values[first:last], self.columns[first:last], self.starts - first)
+
+    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The rows as named arrays and notes; see distsvm.data.shard_arrays."""
+        arrays = dict(zip(("values", "columns", "starts"), self.arrays(), strict=True))
+        return arrays, {"n_columns": self.n_columns, "zero_based": self.zero_based}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any]) -> SparseRows:
+        """The rows that to_arrays gave these of; a ValueError for indices out of range."""
+        entries = arrays["values"], arrays["columns"], arrays["starts"]
+        checks.whole("n_columns", notes["n_columns"])
+        checks.within("columns", entries[1], 0, notes["n_columns"], entries[0].size)
+        checks.starts("starts", entries[2], entries[1].size)
+        return cls(*entries, notes["n_columns"], notes["zero_based"])
 
     def alone(self) -> SparseRows:
         """The same rows without the rest of the arrays they were cut from, fit to be sent."""

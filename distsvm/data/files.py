@@ -18,7 +18,6 @@ from distsvm.errors import DataError
 from distsvm.uris import is_uri, local_path
 
 Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
-TREE_ENDINGS = (".mrg", ".tree", ".trees", ".brackets", ".ptb")
 PACKED: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 

@@ -104,8 +104,8 @@ class Keeping:
 def load(spec: ShardSpec, store: PackedStore | None, mapped: bool = True) -> Shard:
     """The examples of a spec: packed ones, mapped or read, or else read from their files and kept.
 
-    Only arrays are kept (see not_kept): rows of features and tagged sequences. Data in memory,
-    trees, and what Python tasks are given are loaded as ever. The shard knows where its examples
+    Only arrays are kept (see not_kept, and shard_arrays). Data in memory and Python objects are
+    loaded as ever. The shard knows where its examples
     came from, if the spec does.
     """
     shard = _load(spec, store, mapped)

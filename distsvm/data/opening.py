@@ -7,33 +7,15 @@ import os
 import reprlib
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 from scipy import sparse
 
 from distsvm.data.dataset import Dataset, PairData, TableData, Unlabelled, as_table
-from distsvm.data.files import PACKED, TREE_ENDINGS, find_files, packing, unpacked_name
+from distsvm.data.files import find_files
+from distsvm.data.formats import RAY, file_format, format_of_names, named_format
 from distsvm.errors import ConfigError, DataError
-
-# The last four are the names of LIBSVM's collection.
-SVMLIGHT = {"", ".svm", ".svmlight", ".libsvm", ".txt", ".dat", ".t", ".tr", ".val", ".scale"}
-TEXT = ".txt"
-PARQUET = {".parquet", ".pq", ".arrow", ".feather"}
-JSONL = {".jsonl", ".ndjson"}
-SENTENCES = {".conll": "conll", ".conllu": "conllu", ".svmhmm": "svmhmm"}
-FORMATS = {
-    "svmlight": "svmlight",
-    "libsvm": "svmlight",
-    "parquet": "parquet",
-    "arrow": "parquet",
-    "conll": "conll",
-    "conllu": "conllu",
-    "svmhmm": "svmhmm",
-    "treebank": "treebank",
-    "jsonl": "jsonl",
-    "text": "text",
-}
+from distsvm.oracles.structure import FileFormat, imported
 
 ACCEPTED = (
     "a path, pattern, folder or list of paths; an array, data frame or SciPy sparse matrix with "
@@ -104,12 +86,14 @@ def open_data(
     if is_ray_dataset(source):
         _refuse_extra("a Ray Dataset, whose rows hold their outputs,", outputs=outputs)
         _refuse_extra("a Ray Dataset", format=format)
-        return _opened("ray", source, weight, tables, options)
+        return _opened(RAY, "ray", source, weight, tables, options)
     if names_files(source, outputs):
         _refuse_extra("files, whose examples hold their outputs,", outputs=outputs)
         kind = kind_of_files(source, format, tables)
         assert kind is not None
-        return _opened(kind, source, weight, tables, options)
+        found = file_format(kind)
+        assert found is not None
+        return _opened(found, kind, source, weight, tables, options)
     _refuse_extra("data in memory", format=format, **options)
     if outputs is None and _is_pair_of_columns(source):
         source, outputs = source
@@ -142,15 +126,13 @@ def open_inputs(source: Any, *, tables: bool | None = None, **options: Any) -> D
 
 
 def kind_of_files(source: Any, format: str | None = None, tables: bool = True) -> str | None:
-    """Which of the values of FORMATS these files are; None for data in memory and data sets.
+    """The name of the format of these files; None for data in memory and data sets.
 
     `tables` as in open_data.
     """
     if hasattr(source, "specs") or not names_files(source):
         return None
-    if format is not None and format not in FORMATS:
-        raise ConfigError(f"format={format!r}: expected one of {', '.join(FORMATS)}")
-    return FORMATS[format] if format else _format_of(find_files(source), tables)
+    return named_format(format) if format else format_of_names(find_files(source), tables)
 
 
 def names_files(source: Any, outputs: Any = None) -> bool:
@@ -171,79 +153,23 @@ def is_ray_dataset(source: Any) -> bool:
     )
 
 
-def _opened(kind: str, source: Any, weight: Any, tables: bool, options: dict[str, Any]) -> Dataset:
-    reader = _reader(kind, tables)
-    if kind in ("parquet", "ray"):
+def _opened(
+    format: FileFormat, kind: str, source: Any, weight: Any, tables: bool, options: dict[str, Any]
+) -> Dataset:
+    reader = imported(format.reader if tables else format.values or format.reader)
+    known = list(inspect.signature(reader).parameters)[1:]
+    if "weight" in known:
         if weight is not None and not isinstance(weight, str):
             raise ConfigError(f"weight is {_shown(weight)}, expected the name of a column")
         options = {**options, "weight": weight}
     else:
         _refuse_extra(f"{kind} files", weight=weight)
-    if kind == "jsonl":
+    if "tables" in known:
         options = {**options, "tables": tables}
-    known = list(inspect.signature(reader).parameters)[1:]
     unknown = [name for name in options if name not in known]
     if unknown:
         raise ConfigError(f"unknown option {unknown[0]!r}, expected one of {', '.join(known)}")
     return reader(source, **options)
-
-
-def _reader(kind: str, tables: bool) -> Any:
-    """The class that reads data of this kind; some need packages that others do not."""
-    reader: Any
-    if kind == "ray":
-        from distsvm.data import ray_dataset
-
-        return ray_dataset.RayData if tables else ray_dataset.RayValues
-    if kind == "parquet":
-        from distsvm.data.readers import parquet
-
-        return parquet.ParquetData if tables else parquet.ParquetValues
-    if kind == "conll":
-        from distsvm.structures.sequences.readers.conll import ConllData as reader
-    elif kind == "conllu":
-        from distsvm.structures.sequences.readers.conllu import ConlluData as reader
-    elif kind == "svmhmm":
-        from distsvm.structures.sequences.readers.svmhmm import SvmHmmData as reader
-    elif kind == "treebank":
-        from distsvm.structures.trees.treebank import TreebankData as reader
-    elif kind == "jsonl":
-        from distsvm.data.readers.jsonl import JsonlData as reader
-    elif kind == "text":
-        from distsvm.data.words import TextData as reader
-    else:
-        from distsvm.data.readers.svmlight import SvmlightData as reader
-    return reader
-
-
-def _format_of(files: Sequence[str], tables: bool) -> str:
-    formats = {}
-    for file in files:
-        ending = os.path.splitext(urlsplit(unpacked_name(file)).path)[1]
-        if ending in PARQUET and not packing(file):
-            formats["parquet"] = file
-        elif ending == TEXT and not tables:
-            formats["text"] = file
-        elif ending in SVMLIGHT:
-            formats["svmlight"] = file
-        elif ending in SENTENCES:
-            formats[SENTENCES[ending]] = file
-        elif ending in JSONL:
-            formats["jsonl"] = file
-        elif ending in TREE_ENDINGS:
-            formats["treebank"] = file
-        else:
-            raise DataError(
-                f"{file}: the name does not say what the file is; endings are known of svmlight "
-                f"({' '.join(sorted(SVMLIGHT - {''}))}), sentences ({' '.join(SENTENCES)}), "
-                f"JSON lines ({' '.join(sorted(JSONL))}) and trees ({' '.join(TREE_ENDINGS)}), "
-                f"all also with {', '.join(PACKED)}, and Parquet "
-                f"({' '.join(sorted(PARQUET))}); otherwise give format= and one of "
-                f"{', '.join(FORMATS)}"
-            )
-    if len(formats) > 1:
-        raise DataError(f"files of two formats: {' and '.join(sorted(formats.values()))}")
-    return next(iter(formats))
 
 
 def _is_table(source: Any) -> bool:

@@ -36,7 +36,7 @@ from distsvm.storage import digest_of, read_manifest, write_json, written_aside
 
 log = logging.getLogger(__name__)
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,7 @@ def not_kept(spec: Any) -> str | None:
     if not files_of(spec):
         return "they are not in files"
     if not getattr(spec, "in_arrays", True):
-        return "trees and values of JSON or Parquet are Python objects, and only arrays are kept"
+        return "their reader gives Python objects, and only arrays are kept"
     return None
 
 

@@ -7,17 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from distsvm.data.opening import FORMATS, kind_of_files
+from distsvm.data.formats import file_format
+from distsvm.data.opening import kind_of_files, open_data
 from distsvm.data.templates import Templates
-from distsvm.structures.sequences.readers.conll import ConllData
+from distsvm.oracles.structure import FileFormat
 
-# What decides the features of a token, whichever format its file has.
-FEATURES = {"templates", "hash_bits"}
-WITH_TEMPLATES = {"conll", "conllu"}
-# What says which column of a CoNLL file is what.
-LAYOUT = {"tag", "word", "separator", "comment"}
-# Which examples are trained on: others are predicted and scored all the same.
-FILTERS = {"max_length"}
 # Not how files are read, but which.
 PLACES = {"source", "paths", "outputs", "tables", "weight"}
 
@@ -42,10 +36,9 @@ def remembered(source: Any, options: Mapping[str, Any]) -> dict[str, Any] | None
     if kind is None:
         return None
     kept = {name: value for name, value in options.items() if name != "weight"}
-    if kind == "conll":
-        reading = {name: value for name, value in kept.items() if name != "format"}
-        n_columns = ConllData(source, **reading).width()
-        kept |= {} if n_columns is None else {"n_columns": n_columns}
+    if _format(kind).learnt:
+        data: Any = open_data(source, **kept)
+        kept |= {name: value for name, value in data.learnt().items() if value is not None}
     return {"kind": kind, "options": plain_options(kept)}
 
 
@@ -54,7 +47,7 @@ def check_notes(notes: Any) -> None:
     if notes is None:
         return
     options = notes["options"]
-    if notes["kind"] not in FORMATS.values() or not isinstance(options, dict):
+    if file_format(notes["kind"]) is None or not isinstance(options, dict):
         raise ValueError(f"the notes on its data are of {notes['kind']!r}, which is no format")
     for name, value in options.items():
         if name in PLACES or not isinstance(value, (str, int, float, list, type(None))):
@@ -68,17 +61,25 @@ def recalled(
 
     What only chose the examples to train on is not taken over. A format that was named in training
     counts for other files too. Where theirs is another one after all, only what decides the
-    features is taken over. The number of columns is not where others are named than in training.
+    features is taken over. What was learnt of the training files is not where their layout is
+    another one than in training.
     """
     if notes is None:
         return dict(given)
-    noted = {name: value for name, value in notes["options"].items() if name not in FILTERS}
+    format = _format(notes["kind"])
+    noted = {name: value for name, value in notes["options"].items() if name not in format.filters}
     kind = kind_of_files(source, given.get("format", noted.get("format")), tables)
     if kind is None:
         return dict(given)
-    if any(given[name] != noted.get(name) for name in LAYOUT & given.keys()):
-        noted.pop("n_columns", None)
+    left_out = set()
+    if any(given[name] != noted.get(name) for name in set(format.layout) & given.keys()):
+        left_out = set(format.learnt)
     if kind != notes["kind"]:
-        own = FEATURES if kind in WITH_TEMPLATES else set()
-        noted = {name: value for name, value in noted.items() if name in own}
-    return {**noted, **given}
+        left_out = noted.keys() - set(_format(kind).features)
+    return {**{name: noted[name] for name in noted.keys() - left_out}, **given}
+
+
+def _format(kind: str) -> FileFormat:
+    found = file_format(kind)
+    assert found is not None, kind
+    return found

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
+
+from distsvm.oracles.structure import imported
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(importlib.import_module("distsvm.structures.trees.drawing"), name)
+    return getattr(imported("distsvm.structures.trees.drawing"), name)

@@ -1,4 +1,4 @@
-"""Plain sentences, to predict on: split into words, as lists of words or as rows of features.
+"""Plain sentences, to predict on: split into words, of which a structure may make features.
 
 The tokeniser is simple. A line is split at blanks. Punctuation and symbols at the beginning and at
 the end of what is between blanks are words of their own, equal ones in a row one word; what stands
@@ -12,13 +12,12 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 
 from distsvm.data.dataset import cut
 from distsvm.data.files import Paths, find_files
-from distsvm.data.ragged import offsets
 from distsvm.data.readers.lines import (
     Part,
     Starts,
@@ -31,12 +30,12 @@ from distsvm.data.readers.lines import (
 from distsvm.data.readers.pieces import TextSpec
 from distsvm.data.readers.sentences import texts
 from distsvm.data.shard import Names, Shard
-from distsvm.data.templates import Templates, as_templates
 from distsvm.errors import ConfigError, DataError
-from distsvm.structures.sequences.readers.token_rows import FIRST_CODE, Field, token_rows
-from distsvm.structures.sequences.rows import SequenceRows
 
 MAX_LINE = 1 << 24
+
+Features: TypeAlias = "Callable[[Sequence[Sequence[str]]], Any]"
+"""Makes a shard's inputs of its sentences in words; see Structure.words."""
 
 
 def tokenise(line: str) -> list[str]:
@@ -94,10 +93,8 @@ class WordData:
     ----------
     sentences : lists of str
     outputs : list, optional
-    templates : Templates, optional
-        The features of a token; without them an input is its list of words.
-    hash_bits : int, optional
-        As in ConllData.
+    features : function of all sentences, optional
+        Makes the shard's inputs; without it an input is its list of words.
     """
 
     n_bytes: int | None = None
@@ -106,14 +103,11 @@ class WordData:
         self,
         sentences: Sequence[Sequence[str]],
         outputs: Sequence[Any] | None = None,
-        *,
-        templates: Templates | None = None,
-        hash_bits: int | None = None,
+        features: Features | None = None,
     ) -> None:
         if outputs is not None and len(outputs) != len(sentences):
             raise DataError(f"{len(outputs)} outputs for {len(sentences)} sentences")
-        self._sentences, self._outputs = sentences, outputs
-        self._templates, self._hash_bits = templates, hash_bits
+        self._sentences, self._outputs, self._features = sentences, outputs, features
 
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
@@ -123,7 +117,7 @@ class WordData:
             WordSpec(
                 self._sentences[part.start : part.stop],
                 None if self._outputs is None else self._outputs[part.start : part.stop],
-                part.start, self._templates, self._hash_bits,
+                part.start, self._features,
             )
             for part in cut(costs, n_shards)
         ]  # fmt: skip
@@ -136,31 +130,15 @@ class WordSpec:
     sentences: Sequence[Sequence[str]]
     outputs: Sequence[Any] | None
     first: int
-    templates: Templates | None
-    hash_bits: int | None
+    features: Features | None
 
     def load(self) -> Shard:
-        x: Any = self.sentences
-        if self.templates is not None:
-            x = word_rows(self.sentences, self.templates, self.hash_bits)
+        x = self.sentences if self.features is None else self.features(self.sentences)
         return Shard(x, self.outputs, None, first=self.first)
 
     def words(self) -> list[list[str]]:
         """The words of each sentence."""
         return [list(sentence) for sentence in self.sentences]
-
-
-def word_rows(
-    sentences: Sequence[Sequence[str]], templates: Templates, hash_bits: int | None
-) -> SequenceRows:
-    """The features of all words, as a file of one column would give them."""
-    words = [word for sentence in sentences for word in sentence]
-    distinct = list(dict.fromkeys(words))
-    number = {word: code for code, word in enumerate(distinct, FIRST_CODE)}
-    codes = np.array([number[word] for word in words], dtype=np.int32)
-    starts = offsets(np.array([len(sentence) for sentence in sentences], dtype=np.int64))
-    rows, names = token_rows(templates, {None: Field(distinct, codes)}, starts, hash_bits)
-    return SequenceRows(rows, starts, names)
 
 
 class TextData:
@@ -195,16 +173,16 @@ class TextData:
 class LineData(TextData):
     """Plain text files for a model: their words with these features, as in WordData."""
 
-    def __init__(self, text: TextData, templates: Templates | None, hash_bits: int | None) -> None:
+    def __init__(self, text: TextData, features: Features | None) -> None:
         super().__init__(text.paths, tokens=text.tokens)
-        self._features = templates, hash_bits
+        self._features = features
 
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
     ) -> list[LineSpec]:
         """How to load each of n_shards shards of about equal bytes; see cut_files."""
         runs = cut_files(self.paths, n_shards, _line_starts, "sentences")
-        return [LineSpec(run, self.tokens, *self._features) for run in runs]
+        return [LineSpec(run, self.tokens, self._features) for run in runs]
 
 
 @dataclass(frozen=True)
@@ -217,8 +195,7 @@ class LineSpec(TextSpec):
 
     parts: tuple[Part, ...]
     tokens: bool
-    templates: Templates | None
-    hash_bits: int | None
+    features: Features | None
     of_words: Callable[[Sequence[str]], Sequence[str]] | None = None
 
     def starts(self) -> Starts:
@@ -239,8 +216,8 @@ class LineSpec(TextSpec):
         if self.of_words is not None:
             names = Names(range(len(x)), None, self.locate)
             x = [names.call(row, self.of_words, words) for row, words in enumerate(x)]
-        if self.templates is not None:
-            x = word_rows(x, self.templates, self.hash_bits)
+        if self.features is not None:
+            x = self.features(x)
         return Shard(x, None, None, source=described(self.parts))
 
 
@@ -249,20 +226,3 @@ def _line_starts(file: BinaryIO, spacing: int, place: int) -> Iterator[int]:
     while line := read_line(file):
         yield place
         place = place + len(line) if spacing <= len(line) else seek_line(file, place + spacing)
-
-
-def templates_of(notes: Any) -> tuple[Templates, int | None] | None:
-    """The templates and hash_bits of a model's notes on its data, None where it had no words.
-
-    Templates that read more than words are refused.
-    """
-    if notes is None or notes["kind"] not in ("conll", "conllu"):
-        return None
-    options = notes["options"]
-    templates = as_templates(options.get("templates", "default"))
-    if templates.columns:
-        raise DataError(
-            f"the model's templates read column {templates.columns[0]}, which plain words do not "
-            "have; give a file with all columns of training"
-        )
-    return templates, options.get("hash_bits")

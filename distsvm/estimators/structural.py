@@ -10,30 +10,28 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from distsvm.data import PairData, TableData
 from distsvm.errors import ConfigError, DataError
-from distsvm.estimators.prediction import bound, losses, predicted
+from distsvm.estimators.form import EstimatorForm
+from distsvm.estimators.prediction import bound, losses
 from distsvm.estimators.task_arguments import FIELDS, with_arguments
-from distsvm.estimators.validation import (
-    checked_examples,
-    checked_features,
-    checked_labels,
-    checked_weight,
-    names_of_features,
-    one_by_one,
-)
+from distsvm.estimators.training import TrainedEstimator
+from distsvm.estimators.validation import checked_weight
+from distsvm.oracles.structure import imported
 from distsvm.oracles.task import Task
 from distsvm.oracles.unseen import tell_unseen
-from distsvm.structures.classes.linear import LinearClasses
-from distsvm.structures.classes.task import ClassTask
+from distsvm.registry import structure_of
 
 
-def _has_classes(estimator: StructuralSVM) -> bool:
-    return isinstance(estimator.task, ClassTask)
+def _form(estimator: StructuralSVM) -> EstimatorForm:
+    return imported(structure_of(estimator.task).form)(estimator)
+
+
+def _decides(estimator: StructuralSVM) -> bool:
+    return _form(estimator).decides
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class StructuralSVM(LinearClasses):
+class StructuralSVM(TrainedEstimator):
     """A structural SVM for any task, trained to a certified gap.
 
     min_w ½‖w‖² + C·Σ c_i·H_i(w) / Σ c_i, with H_i(w) = max_ŷ Δ(y_i, ŷ) − ⟨w, Ψ(x_i, y_i) −
@@ -88,14 +86,9 @@ class StructuralSVM(LinearClasses):
         if y is None:
             raise DataError("StructuralSVM requires y to be passed, but the target y is None")
         task = with_arguments(self.task, **{name: getattr(self, name) for name in FIELDS})
-        weight = checked_weight(sample_weight)
-        if isinstance(task, ClassTask):
-            X, y = checked_examples(self, X, y)
-            classes, y = checked_labels(y)
-            self._train(task, TableData(X, y, weight, names_of_features(self)))
-            self._keep_linear_form(classes)
-        else:
-            self._train(task, PairData(one_by_one(X), one_by_one(y), weight))
+        form = _form(self)
+        self._train(task, form.training_data(X, y, sample_weight))
+        form.keep()
         self.task_: Task = self.model_.task
         self.w_: np.ndarray = self.model_.w
         return self
@@ -106,32 +99,24 @@ class StructuralSVM(LinearClasses):
         model_.predict(X, executor=…) does the same in many processes or on a cluster.
         """
         check_is_fitted(self)
-        if isinstance(self.task_, ClassTask):
-            return self._predicted_classes(X)
-        return predicted(bound(self.task_, self._data(X)), self.w_)
+        return _form(self).predict(X)
 
-    @available_if(_has_classes)
+    @available_if(_decides)
     def decision_function(self, X: Any) -> np.ndarray:
         """X @ coef_.T + intercept_, as in MulticlassSVC; only tasks of classes have it."""
-        return self._decision(X)
+        check_is_fitted(self)
+        return _form(self).decision(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The (weighted) share of examples whose prediction is exactly right: its loss is 0."""
         check_is_fitted(self)
-        oracle = bound(self.task_, self._data(X, y))
+        oracle = bound(self.task_, _form(self).data(X, y))
         tell_unseen([oracle.unseen()])
         right = losses(oracle, self.w_) == 0
         return float(np.average(right, weights=checked_weight(sample_weight)))
 
-    def _data(self, X: Any, y: Any = None) -> TableData | PairData:
-        """Examples for prediction."""
-        if isinstance(self.task_, ClassTask):
-            labels = None if y is None else checked_labels(np.asarray(y))[1]
-            return TableData(checked_features(self, X), labels)
-        return PairData(one_by_one(X), None if y is None else one_by_one(y))
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.input_tags.sparse = isinstance(self.task, ClassTask)
+        tags.input_tags.sparse = _form(self).sparse
         return tags

@@ -1,4 +1,4 @@
-"""Tasks by name, and tasks as JSON and arrays: a saved one needs no pickle."""
+"""Tasks as JSON and arrays, and back: a saved one needs no pickle."""
 
 from __future__ import annotations
 
@@ -7,19 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from distsvm.errors import ModelError
+from distsvm.errors import ModelError, UnknownTask
 from distsvm.oracles.outputs import from_json, to_json
 from distsvm.oracles.task import Task
-from distsvm.structures.classes.task import BinaryTask, MulticlassTask
-from distsvm.structures.sequences.task import SequenceTask
-from distsvm.structures.trees.task import ParseTask
-
-TASKS: dict[str, type[Task]] = {
-    "binary": BinaryTask,
-    "multiclass": MulticlassTask,
-    "sequence": SequenceTask,
-    "parse": ParseTask,
-}
+from distsvm.registry import task_classes
 
 
 def describe(task: Task) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -29,8 +20,8 @@ def describe(task: Task) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             f"{type(task).__name__} is not a dataclass, so it cannot be written to a file; "
             "make it a frozen dataclass"
         )
-    names = {cls: name for name, cls in TASKS.items()}
-    kind = names.get(type(task), f"{type(task).__module__}.{type(task).__qualname__}")
+    name = task_classes().name_of(type(task))
+    kind = name or f"{type(task).__module__}.{type(task).__qualname__}"
     values: dict[str, Any] = {}
     arrays: dict[str, np.ndarray] = {}
     for name in (f.name for f in fields(task)):
@@ -46,12 +37,9 @@ def rebuild(
     data: dict[str, Any], arrays: dict[str, np.ndarray], task_class: type[Task] | None = None
 ) -> Task:
     """The task that `describe` gave these of; a task of the user's own needs its class."""
-    cls = task_class or TASKS.get(data["task"])
+    cls = task_class or task_classes().get(data["task"])
     if cls is None:
-        raise ModelError(
-            f"the model is of the task {data['task']!r}, which is not built in; "
-            "pass its class: load_model(path, task=...), or resume(run_dir, task=...)"
-        )
+        raise UnknownTask(data["task"])
     values = {name: from_json(value) for name, value in data["fields"].items()}
     unknown = (set(values) | set(arrays)) - {f.name for f in fields(cls)}  # type: ignore[arg-type]
     if unknown:

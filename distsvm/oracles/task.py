@@ -89,8 +89,6 @@ class Task(ABC):
     """What solvers may ask of the task's oracle; see distsvm.solvers.base.CAPABILITIES."""
     enumerates: ClassVar[bool] = False
     """Whether scoring cached planes costs as much as the oracle: then no cache by default."""
-    needs_templates: ClassVar[bool] = False
-    """Whether templates make the inputs of words; see distsvm.data.templates."""
     weighs_features: ClassVar[bool] = False
     """Whether climbers that climb at once count the changes of common features more than once."""
 

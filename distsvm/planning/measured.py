@@ -10,7 +10,7 @@ from typing import Any
 from distsvm import checks
 from distsvm.errors import DAMAGE, CheckpointError
 from distsvm.planning.cost import NUMBER, SPARSE
-from distsvm.solvers.base import Round
+from distsvm.solvers.round import Round
 from distsvm.storage import Place, Where, place, read_json
 from distsvm.training.run_folder import RunFolder
 

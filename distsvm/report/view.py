@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.errors import CheckpointError
+from distsvm.registry import structure_of_saved
 from distsvm.report.result_file import read_result
 from distsvm.solvers.round import Round
 from distsvm.solvers.state import PHASES
@@ -19,7 +20,6 @@ from distsvm.training.run_folder import RunFolder
 
 # Arrays up to this length are shown in full.
 SHORT = 12
-LABELS = ("task.classes", "task.labels")
 
 
 @dataclass(frozen=True)
@@ -176,8 +176,10 @@ def _learned(folder: Place) -> dict[str, Any]:
     fields = manifest.get("fields", {}) if isinstance(manifest, dict) else None
     if not isinstance(fields, dict):
         raise CheckpointError(f"{folder} is damaged: its fields are {fields!r:.40}")
+    structure = structure_of_saved(str(manifest.get("task")))
+    labels = {f"task.{field}" for field in structure.labels}
     try:
-        arrays = read_arrays(folder / "arrays.npz", CheckpointError, only=LABELS.__contains__)
+        arrays = read_arrays(folder / "arrays.npz", CheckpointError, only=labels.__contains__)
     except CheckpointError:
         return fields
     return fields | {name.removeprefix("task."): _brief(array) for name, array in arrays.items()}

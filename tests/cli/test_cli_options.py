@@ -12,7 +12,7 @@ from distsvm.cli.data_options import data_options
 from distsvm.cli.options import EXECUTOR_OPTIONS, GROUPS, OTHER_FIELDS, given_config
 from distsvm.cli.program import VERBS, build_parser
 from distsvm.cli.resume import CHANGEABLE
-from distsvm.cli.task_options import make_task
+from distsvm.cli.tasks import make_task
 from distsvm.errors import ConfigError
 from distsvm.structures.classes.options import cost_matrix
 from distsvm.structures.classes.task import BinaryTask, MulticlassTask
@@ -212,9 +212,6 @@ def test_a_bad_cost_matrix_is_refused_with_its_line(text, message, tmp_path):
 # --- data ----------------------------------------------------------------------------------
 
 
-TABLES = ("svmlight", "parquet")
-
-
 @pytest.fixture
 def a_table(tmp_path, monkeypatch):
     """A file a.svm in the current folder, which is only looked for."""
@@ -225,17 +222,20 @@ def a_table(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("a_table")
 def test_columns_mean_parquet_and_have_the_names_that_open_data_takes():
     words = ["--label-column", "y", "--feature-columns", "a, b", "--weight-column", "c"]
-    assert data_options(parsed(*words), TABLES) == {
+    assert data_options(parsed(*words), MulticlassTask()) == {
         "label": "y", "columns": ["a", "b"], "weight": "c", "format": "parquet",
     }  # fmt: skip
-    assert data_options(parsed("--features-column", "f"), TABLES)["features"] == "f"
-    assert data_options(parsed("--float32"), TABLES) == {"dtype": "float32", "format": "svmlight"}
-    assert data_options(parsed("--format", "libsvm"), TABLES) == {"format": "libsvm"}
-    assert data_options(parsed(), TABLES) == {}
+    assert data_options(parsed("--features-column", "f"), MulticlassTask())["features"] == "f"
+    assert data_options(parsed("--float32"), MulticlassTask()) == {
+        "dtype": "float32",
+        "format": "svmlight",
+    }
+    assert data_options(parsed("--format", "libsvm"), MulticlassTask()) == {"format": "libsvm"}
+    assert data_options(parsed(), MulticlassTask()) == {}
 
 
 @pytest.mark.usefixtures("a_table")
 @pytest.mark.parametrize("other", [["--float32"], ["--format", "svmlight"]])
 def test_columns_are_refused_for_svmlight(other):
     with pytest.raises(ConfigError):
-        data_options(parsed("--label-column", "y", *other), TABLES)
+        data_options(parsed("--label-column", "y", *other), MulticlassTask())

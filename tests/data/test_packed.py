@@ -124,7 +124,7 @@ CHAINS = "".join(json.dumps({"x": [i % 2, 1], "y": [i % 2, 1]}) + "\n" for i in 
 @pytest.mark.parametrize(
     ("task", "name", "text", "reason"),
     [
-        (ToyChain(), "a.jsonl", CHAINS, "trees and values of JSON or Parquet are Python objects"),
+        (ToyChain(), "a.jsonl", CHAINS, "their reader gives Python objects"),
         (MulticlassTask(), None, None, "they are not in files"),
         (MulticlassTask(), "a.svm", OLD, None),
     ],

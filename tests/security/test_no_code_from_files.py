@@ -24,10 +24,10 @@ JUSTIFIED = {
     ("executors/host.py", "pickle.loads"): "an error of this process, pickled a moment before",
     ("oracles/python.py", "pickle.loads"): "an example of this process, pickled a moment before",
     ("testing.py", "pickle.loads"): "the caller's own task, pickled a moment before",
-    ("__init__.py", "importlib.import_module"): "the package's own modules, from a fixed table",
+    ("oracles/structure.py", "importlib.import_module"): "names in the code of a structure",
     ("data/packed.py", "np.load"): "this user's own cache, mapped and never unpickled",
     ("workers/shelf.py", "np.load"): "this process's own file, which has no name; never unpickled",
-    ("cli/task_options/own.py", "exec_module"): "a file of code that the caller names as such",
+    ("cli/own_code.py", "exec_module"): "a file of code that the caller names as such",
     ("cli/program.py", "importlib.import_module"): "the package's own modules, by the fixed verbs",
 }
 

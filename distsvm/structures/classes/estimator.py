@@ -9,23 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
-from distsvm.data import TableData
 from distsvm.errors import DataError
 from distsvm.estimators.task_arguments import intercept_value
-from distsvm.estimators.validation import (
-    checked_examples,
-    checked_labels,
-    checked_weight,
-    names_of_features,
-)
+from distsvm.estimators.training import TrainedEstimator
 from distsvm.oracles.unseen import tell_unseen
-from distsvm.structures.classes.linear import LinearClasses
+from distsvm.structures.classes.linear import LinearForm
 from distsvm.structures.classes.task import BinaryTask, ClassTask, MulticlassTask
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ClassSVC(ClassifierMixin, LinearClasses):
+class ClassSVC(ClassifierMixin, TrainedEstimator):
     """What the classifiers have in common: all but the task."""
 
     task_class: ClassVar[type[ClassTask]]
@@ -49,13 +44,11 @@ class ClassSVC(ClassifierMixin, LinearClasses):
             At a given C, 2 is the same as the example twice. The default of C does not depend on
             the scale of the weights. A class whose weights are all 0 is still a class.
         """
-        X, y = checked_examples(self, X, y)
-        classes, y = checked_labels(y)
-        self._check_classes(classes)
-        self._train(
-            self._task(), TableData(X, y, checked_weight(sample_weight), names_of_features(self))
-        )
-        self._keep_linear_form(classes)
+        form = LinearForm(self)
+        data = form.training_data(X, y, sample_weight)
+        self._check_classes(form.classes)
+        self._train(self._task(), data)
+        form.keep()
         return self
 
     def _check_classes(self, classes: np.ndarray) -> None:
@@ -81,11 +74,13 @@ class ClassSVC(ClassifierMixin, LinearClasses):
             For two classes of shape (n,): the score of classes_[1] less that of classes_[0], so
             that a positive number means classes_[1].
         """
-        return self._decision(X)
+        check_is_fitted(self)
+        return LinearForm(self).decision(X)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest score, the first of them in a tie; in this process."""
-        return self._predicted_classes(X)
+        check_is_fitted(self)
+        return LinearForm(self).predict(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The (weighted) share of rows whose class is right; a label that is no class is wrong."""

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 import numpy as np
 
 from distsvm.cli.formatting import count, small
 from distsvm.cli.output import Output
+from distsvm.cli.parts import Inspection
 from distsvm.cli.small_files import read_text
 from distsvm.cli.strongest import both_sides, listed, side_lines, times
 from distsvm.errors import ConfigError
 from distsvm.model import Model
 from distsvm.structures.classes.task import BinaryTask, ClassTask
 
+FLAGS = {"names": "--names"}
 
-def facts(model: Model, n_top: int, names: str | None) -> dict[str, Any]:
+
+def add(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--names", metavar="FILE", default=argparse.SUPPRESS,
+        help="classes: names of the features, one a line. Default: their numbers, as in the data",
+    )  # fmt: skip
+
+
+def facts(args: argparse.Namespace, model: Model) -> dict[str, Any]:
     task = model.task
     assert isinstance(task, ClassTask)
+    names = _read(args.names) if hasattr(args, "names") else None
     return {
         "classes": task.labels.tolist(),
         "n_features": task.n_features,
@@ -26,7 +38,7 @@ def facts(model: Model, n_top: int, names: str | None) -> dict[str, Any]:
         "scaled": task.scaler is not None,
         "loss": "zero-one" if isinstance(task.losses, str) else "cost matrix",
         "loss_scale": task.loss_scale,
-        "top_features": top_features(model, n_top, None if names is None else _read(names)),
+        "top_features": top_features(model, args.top, names),
     }
 
 
@@ -86,3 +98,6 @@ def _read(path: str) -> list[str]:
         return read_text(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"--names {path}: cannot be read ({error})") from error
+
+
+INSPECTION = Inspection("features of each class", facts, lines, rows, FLAGS, add)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from distsvm.cli.parts import Options
 from distsvm.cli.readers import class_weight, number
 from distsvm.cli.small_files import read_text
 from distsvm.errors import ConfigError
 from distsvm.oracles.task import Task
 
-TITLE = "classes"
-FORMATS = ("svmlight", "parquet", "jsonl")
 LOSSES = (
     "zero-one (default), Δ(y, ŷ) = [y ≠ ŷ]; or a file with a cost matrix, one row a true class and "
     "one column a predicted one, in increasing order of labels, with commas or spaces between them"
@@ -54,6 +54,11 @@ def make(task_class: type[Task], given: dict[str, Any]) -> Task:
     return task_class(**given)
 
 
+def files(given: dict[str, Any]) -> dict[str, Path]:
+    losses = given.get("losses", "zero-one")
+    return {} if losses == "zero-one" else {"losses": Path(losses)}
+
+
 def _check_amounts(given: dict[str, Any]) -> None:
     """Refuse what is wrong whatever the data is."""
     intercept = given.get("intercept_scaling", 1.0)
@@ -91,3 +96,6 @@ def cost_matrix(path: str) -> np.ndarray:
     if not rows:
         raise ConfigError(f"--loss {path}: the file holds no numbers")
     return np.array(rows)
+
+
+OPTIONS = Options(LOSSES, ("losses", "loss_scale"), FLAGS, add, make=make, files=files)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.cli.output import Output
+from distsvm.cli.parts import Predictions
 from distsvm.cli.signs import field
 from distsvm.cli.writer import Writer
 from distsvm.data.shard import ShardSpec
@@ -18,7 +19,6 @@ from distsvm.structures.classes.oracle import ClassOracle
 from distsvm.structures.classes.task import ClassTask
 from distsvm.workers.shard_worker import ShardWorker
 
-TITLE = "classes"
 FLAGS = {"scores": "--scores"}
 
 
@@ -65,3 +65,6 @@ def _scored(worker: ShardWorker, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 def _as_text(label: Any) -> str:
     """A label as files hold it, on one line and in one column."""
     return field(str(label) if isinstance(label, (str, int, float, bool)) else json.dumps(label))
+
+
+PREDICTIONS = Predictions("the label", writer, FLAGS, add)

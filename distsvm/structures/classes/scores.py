@@ -12,6 +12,7 @@ from distsvm.cli.counts import Counts, confusion_lines, label_lines
 from distsvm.cli.formatting import counted as in_words
 from distsvm.cli.formatting import pairs, small
 from distsvm.cli.output import Output
+from distsvm.cli.parts import Scores
 from distsvm.errors import DataError
 from distsvm.messages import Score
 from distsvm.structures.classes.task import ClassTask
@@ -70,3 +71,6 @@ def lines(facts: dict[str, Any], output: Output) -> list[str]:
     if "confusion" in facts:
         shown += confusion_lines(labels, facts["confusion"], output)
     return [*pairs(overall, output.style, output.width), "", *shown]
+
+
+SCORES = Scores("accuracy, loss, confusions", counted, facts, lines)

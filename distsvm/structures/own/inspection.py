@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 from distsvm.cli.output import Output
+from distsvm.cli.parts import Inspection
 from distsvm.cli.strongest import both_sides, side_lines
-from distsvm.errors import ConfigError
 from distsvm.model import Model
 
 
-def facts(model: Model, n_top: int, names: str | None) -> dict[str, Any]:
-    if names is not None:
-        raise ConfigError("--names is only for models of classes")
-    return {"top_positions": both_sides(model.w, n_top, str)}
-
-
-def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    return []
+def facts(args: argparse.Namespace, model: Model) -> dict[str, Any]:
+    return {"top_positions": both_sides(model.w, args.top, str)}
 
 
 def lines(facts: dict[str, Any], output: Output) -> list[str]:
     return ["", *side_lines(facts["top_positions"], "positions of w", "", output)]
+
+
+INSPECTION = Inspection("positions of w", facts, lines)

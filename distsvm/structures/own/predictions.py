@@ -8,16 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from distsvm.cli.output import Output
+from distsvm.cli.parts import Predictions
 from distsvm.cli.writer import Writer
 from distsvm.data.shard import ShardSpec
 from distsvm.model import Model
-
-TITLE = "tasks of your own"
-FLAGS: dict[str, str] = {}
-
-
-def add(group: argparse._ArgumentGroup) -> None:
-    """Such tasks have no options of their own."""
 
 
 def writer(args: argparse.Namespace, model: Model, output: Output) -> Writer:
@@ -36,3 +30,6 @@ class Outputs(Writer):
     def _plain(self, value: Any) -> Any:
         """NumPy values as lists and numbers; all others as encode_output gives them."""
         return value.tolist() if hasattr(value, "tolist") else self._encode(value)
+
+
+PREDICTIONS = Predictions("JSON", writer)

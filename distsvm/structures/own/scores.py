@@ -9,6 +9,7 @@ import numpy as np
 from distsvm.cli.formatting import counted as in_words
 from distsvm.cli.formatting import pairs, small
 from distsvm.cli.output import Output
+from distsvm.cli.parts import Scores
 from distsvm.messages import Score
 from distsvm.oracles.task import Task
 from distsvm.workers.shard_worker import ShardWorker
@@ -33,3 +34,6 @@ def lines(facts: dict[str, Any], output: Output) -> list[str]:
         ("data", in_words(facts["n_examples"], "example")),
     ]
     return pairs(overall, output.style, output.width)
+
+
+SCORES = Scores("loss, and the share of outputs without loss", counted, facts, lines)

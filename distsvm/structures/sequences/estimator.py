@@ -11,9 +11,9 @@ import numpy as np
 
 from distsvm.errors import ConfigError
 from distsvm.estimators.compiled import REQUIRED, CompiledEstimator, weighted_share
+from distsvm.structures.sequences.answers import best_tags, tag_scores, tags_of
 from distsvm.structures.sequences.tag_scores import TagScores
 from distsvm.structures.sequences.task import SequenceTask
-from distsvm.workers.answers import best_tags, tag_scores, tags_of
 from distsvm.workers.shard_worker import ShardWorker
 
 

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 import numpy as np
 
 from distsvm.cli.formatting import count, small
 from distsvm.cli.output import Output
+from distsvm.cli.parts import Inspection
 from distsvm.cli.strongest import both_sides, listed, side_lines, times
-from distsvm.errors import ConfigError
 from distsvm.model import Model
 from distsvm.structures.sequences.task import SequenceTask
 
 EDGE = "–"  # before the first tag, and after the last
 
 
-def facts(model: Model, n_top: int, names: str | None) -> dict[str, Any]:
+def facts(args: argparse.Namespace, model: Model) -> dict[str, Any]:
     task = model.task
     assert isinstance(task, SequenceTask)
-    if names is not None:
-        raise ConfigError("--names is only for models of classes: these features have their names")
     tags, emissions = task.tags().tolist(), task.parts(model.w).emissions
 
     def name(j: int) -> Any:
@@ -36,10 +35,10 @@ def facts(model: Model, n_top: int, names: str | None) -> dict[str, Any]:
         "loss_scale": task.loss_scale,
         "top_features": [
             {"tag": tag, "norm": float(np.linalg.norm(emissions[:, c]))}
-            | both_sides(emissions[:, c], n_top, name)
+            | both_sides(emissions[:, c], args.top, name)
             for c, tag in enumerate(tags)
         ],
-        "top_transitions": top_transitions(model, n_top),
+        "top_transitions": top_transitions(model, args.top),
     }
 
 
@@ -95,3 +94,6 @@ def _kind(task: SequenceTask) -> str:
     if task.dictionary is None:
         return "by number"
     return "by name" + (f", each seen {task.min_count} times" if task.min_count > 1 else "")
+
+
+INSPECTION = Inspection("features of each tag, transitions", facts, lines, rows)

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from functools import partial
 
 from distsvm.cli.output import Output
+from distsvm.cli.parts import Predictions
 from distsvm.cli.readers import whole
 from distsvm.cli.signs import field
 from distsvm.cli.writer import Writer
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import ConfigError
 from distsvm.model import Model
-from distsvm.workers.answers import best_tags
+from distsvm.structures.sequences.answers import best_tags
 
-TITLE = "sequences"
 FLAGS = {"columns": "--columns", "n_best": "--n-best"}
 
 
@@ -73,3 +73,6 @@ class Best(Writer):
 
 def _line(tags: list[str]) -> str:
     return field(" ".join(tags))
+
+
+PREDICTIONS = Predictions("the tags, with blanks between them", writer, FLAGS, add)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from distsvm import checks
 from distsvm.data.features import SparseRows
 from distsvm.data.ragged import Ragged, offsets, spread
 from distsvm.data.shard import Names
@@ -60,6 +62,22 @@ class SequenceRows:
         lengths = np.concatenate([np.diff(part.starts) for part in parts])
         return SequenceRows(tokens[0].joined(tokens[1:]), offsets(lengths), names)
 
+    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The sequences as named arrays and notes; see distsvm.data.shard_arrays."""
+        arrays, notes = self.tokens.to_arrays()
+        names = {} if self.names is None else _texts(self.names)
+        return arrays | {"sequences": self.starts} | names, notes
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any]
+    ) -> SequenceRows:
+        """The sequences that to_arrays gave these of; a ValueError for indices out of range."""
+        tokens = SparseRows.from_arrays(arrays, notes)
+        checks.starts("sequences", arrays["sequences"], tokens.n_rows)
+        names = _names(arrays) if "names_bytes" in arrays else None
+        return cls(tokens, arrays["sequences"], names)
+
 
 @dataclass(frozen=True, eq=False)
 class TagRows:
@@ -83,6 +101,32 @@ class TagRows:
         lengths = np.concatenate([part.codes.lengths for part in parts])
         dtype = self.codes.values.dtype
         return TagRows(Ragged(np.concatenate(codes).astype(dtype), offsets(lengths)), names)
+
+    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The tags as named arrays; see distsvm.data.shard_arrays."""
+        tags = {"tags": self.codes.values, "tag_starts": self.codes.starts}
+        return tags | _texts(self.names), {}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any]) -> TagRows:
+        """The tags that to_arrays gave these of; a ValueError for indices out of range."""
+        names = _names(arrays)
+        checks.within("tags", arrays["tags"], 0, names.size)
+        checks.starts("tag_starts", arrays["tag_starts"], arrays["tags"].size)
+        return cls(Ragged(arrays["tags"], arrays["tag_starts"]), names)
+
+
+def _texts(texts: np.ndarray) -> dict[str, np.ndarray]:
+    raw = [str(text).encode("utf-8", "surrogatepass") for text in texts.tolist()]
+    lengths = np.fromiter(map(len, raw), np.int64, len(raw))
+    return {"names_bytes": np.frombuffer(b"".join(raw), np.uint8), "names_ends": offsets(lengths)}
+
+
+def _names(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+    raw, ends = arrays["names_bytes"].tobytes(), arrays["names_ends"].tolist()
+    names = np.empty(len(ends) - 1, dtype=object)
+    names[:] = [raw[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(ends)]
+    return names
 
 
 def _merged(own: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:

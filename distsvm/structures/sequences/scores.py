@@ -12,10 +12,11 @@ from distsvm.cli.counts import Counts, confusion_lines, label_lines
 from distsvm.cli.formatting import counted as in_words
 from distsvm.cli.formatting import pairs, small
 from distsvm.cli.output import Output
+from distsvm.cli.parts import Scores
 from distsvm.messages import Score
+from distsvm.structures.sequences.answers import tags_of
 from distsvm.structures.sequences.tag_scores import EntityCounts, TagScores, score_tags
 from distsvm.structures.sequences.task import SequenceTask
-from distsvm.workers.answers import tags_of
 from distsvm.workers.shard_worker import ShardWorker
 
 
@@ -100,3 +101,11 @@ def _entity_facts(counts: EntityCounts) -> dict[str, float]:
         "f1": counts.f1,
         "n_entities": counts.n_gold,
     }
+
+
+SCORES = Scores(
+    "accuracy of tokens and sentences, each tag, and entities where tags are BIO",
+    counted,
+    facts,
+    lines,
+)

@@ -97,7 +97,6 @@ class SequenceTask(Task):
     string_inputs: ClassVar[bool] = False
     suited_solver: ClassVar[str] = "multi-plane"
     weighs_features: ClassVar[bool] = True
-    needs_templates: ClassVar[bool] = True
 
     # --- what prepare() learns -------------------------------------------------------------
 

@@ -1,0 +1,28 @@
+"""Trees: the constituents of a sentence, by a weighted context-free grammar."""
+
+from distsvm.oracles.structure import FileFormat, Structure
+
+_HOME = "distsvm.structures.trees"
+
+STRUCTURE = Structure(
+    name="trees",
+    title="trees",
+    tasks={"parse": f"{_HOME}.task:ParseTask"},
+    estimators=(f"{_HOME}.estimator:TreeParser",),
+    others=(f"{_HOME}.tree:Tree",),
+    formats={
+        "treebank": FileFormat(
+            f"{_HOME}.treebank:TreebankData",
+            (".mrg", ".tree", ".trees", ".brackets", ".ptb"),
+            objects=True,
+            any_name=True,
+            filters=("max_length",),
+        )
+    },
+    reads=("treebank", "jsonl", "text"),
+    options=f"{_HOME}.options:OPTIONS",
+    predictions=f"{_HOME}.predictions:PREDICTIONS",
+    scores=f"{_HOME}.scores:SCORES",
+    inspection=f"{_HOME}.inspection:INSPECTION",
+    problems=f"{_HOME}.problems:problems",
+)

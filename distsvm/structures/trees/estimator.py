@@ -11,10 +11,10 @@ from typing import Any
 from distsvm.estimators.compiled import REQUIRED, CompiledEstimator, weighted_share
 from distsvm.estimators.validation import one_by_one
 from distsvm.model import Model
+from distsvm.structures.trees.answers import tree_scores
 from distsvm.structures.trees.task import ParseTask
 from distsvm.structures.trees.tree import Tree
 from distsvm.structures.trees.tree_scores import TreeScore
-from distsvm.workers.answers import tree_scores
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

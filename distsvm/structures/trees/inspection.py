@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 from distsvm.cli.formatting import count
 from distsvm.cli.output import Output
+from distsvm.cli.parts import Inspection
 from distsvm.cli.strongest import both_sides, side_lines, times
-from distsvm.errors import ConfigError
 from distsvm.model import Model
 from distsvm.structures.trees.task import ParseTask
 
 
-def facts(model: Model, n_top: int, names: str | None) -> dict[str, Any]:
+def facts(args: argparse.Namespace, model: Model) -> dict[str, Any]:
     task = model.task
     assert isinstance(task, ParseTask)
-    if names is not None:
-        raise ConfigError("--names is only for models of classes: rules name themselves")
     grammar, rules = task.grammar, task.features
     return {
         "n_rules": len(grammar.rules),
@@ -29,7 +28,7 @@ def facts(model: Model, n_top: int, names: str | None) -> dict[str, Any]:
         "longest": task.longest,
         "loss": task.losses,
         "loss_scale": task.loss_scale,
-        "top_rules": both_sides(model.w, n_top, lambda j: rules[j]),
+        "top_rules": both_sides(model.w, args.top, lambda j: rules[j]),
     }
 
 
@@ -49,3 +48,6 @@ def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 def lines(facts: dict[str, Any], output: Output) -> list[str]:
     return ["", *side_lines(facts["top_rules"], "rules", "", output)]
+
+
+INSPECTION = Inspection("rules", facts, lines, rows)

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator
 
 from distsvm.cli.output import Output
+from distsvm.cli.parts import Predictions
 from distsvm.cli.signs import field
 from distsvm.cli.targets import written_file
 from distsvm.cli.writer import Writer
@@ -15,7 +16,6 @@ from distsvm.structures.trees.drawing import draw_tree, trees_svg
 from distsvm.structures.trees.tree import Tree
 from distsvm.structures.trees.tree_scores import is_flat
 
-TITLE = "trees"
 FLAGS = {"draw": "--draw", "svg": "--svg"}
 
 
@@ -43,7 +43,7 @@ class Trees(Writer):
     fallback = "flat, as the sentence is outside the grammar or too long for --memory-mb"
 
     def __init__(self, output: Output, draw: bool, width: int | None, svg: str | None) -> None:
-        self.on_screen, self._output = draw, output
+        self.on_screen, self.needs_file, self._output = draw, svg is None, output
         self._draw, self._width, self._svg = draw, width, svg
         self._trees: list[Tree] = []
 
@@ -66,3 +66,12 @@ class Trees(Writer):
         with written_file(self._svg, self._output, "--svg") as file:
             file.write(trees_svg(self._trees))
         return [self._svg]
+
+
+PREDICTIONS = Predictions(
+    "in brackets, and flat under TOP where a sentence is outside the grammar or too long for the "
+    "model's --memory-mb; a note counts these",
+    writer,
+    FLAGS,
+    add,
+)

@@ -13,10 +13,11 @@ import numpy as np
 from distsvm.cli.formatting import count, pairs, share, small
 from distsvm.cli.formatting import counted as in_words
 from distsvm.cli.output import Output
+from distsvm.cli.parts import Scores
 from distsvm.messages import Score
+from distsvm.structures.trees.answers import scores_of_trees, trees_of
 from distsvm.structures.trees.task import ParseTask
 from distsvm.structures.trees.tree_scores import TreeScore
-from distsvm.workers.answers import scores_of_trees, trees_of
 from distsvm.workers.shard_worker import ShardWorker
 
 
@@ -82,3 +83,8 @@ def lines(facts: dict[str, Any], output: Output) -> list[str]:
         ("data", f"{in_words(n, 'sentence')}{shorter}"),
     ]  # fmt: skip
     return pairs(rows, output.style, output.width)
+
+
+SCORES = Scores(
+    "labelled precision, recall, F1 and exact match, as evalb has them", counted, facts, lines
+)

@@ -12,7 +12,6 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 
 from distsvm.data.files import (
-    TREE_ENDINGS,
     Paths,
     file_bytes,
     find_files,
@@ -26,6 +25,7 @@ from distsvm.data.readers.pieces import TextSpec
 from distsvm.data.readers.sentences import texts
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
+from distsvm.structures.trees import STRUCTURE
 from distsvm.structures.trees.tree import Tree, placed_trees, strip
 
 logger = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ class TreebankData:
             raise ConfigError(
                 f"max_length={max_length}: every sentence gets a prediction, none can be left out"
             )
-        self.paths = find_files(paths, TREE_ENDINGS)
+        self.paths = find_files(paths, STRUCTURE.formats["treebank"].endings)
         self.strip_empty, self.strip_functions = strip_empty, strip_functions
         self.max_length, self.labelled = max_length, labelled
 

@@ -119,9 +119,9 @@ class ConllData(ColumnData):
         check_features(templates, word, tag, hash_bits)
         super().__init__(find_files(paths), columns, templates, hash_bits)
 
-    def width(self) -> int | None:
-        """How many columns the lines have; None where the first file has none."""
-        return self.columns.n_columns or self.columns.count(self.paths[0])
+    def learnt(self) -> dict[str, Any]:
+        """What models keep: how many columns the lines have, None where the first file has none."""
+        return {"n_columns": self.columns.n_columns or self.columns.count(self.paths[0])}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a worker can say of its shard beside losses: scores of tags and trees, the best few tags.
+"""What a worker can say of the tags in its shard: scores, and the best few of each sequence.
 
 Functions of a module, so that they can be sent to the workers of any executor.
 """
@@ -9,13 +9,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from distsvm.errors import DataError
 from distsvm.structures.sequences.oracle import SequenceOracle
 from distsvm.structures.sequences.rows import TagRows
 from distsvm.structures.sequences.tag_scores import TagScores, score_tags
-from distsvm.structures.trees.oracle import ParseOracle
-from distsvm.structures.trees.rows import TreeRows, as_tree
-from distsvm.structures.trees.tree_scores import TreeScore, score_trees
 from distsvm.workers.shard_worker import ShardWorker
 
 
@@ -41,23 +37,3 @@ def best_tags(worker: ShardWorker, w: np.ndarray, k: int) -> list[list[tuple[lis
     outputs, scores = oracle.n_best(oracle.view(w), np.arange(oracle.n), k)
     ranked = list(zip(oracle.public(outputs), scores.values.tolist(), strict=True))
     return [ranked[start:stop] for start, stop in pairwise(scores.starts.tolist())]
-
-
-def tree_scores(worker: ShardWorker, w: np.ndarray) -> list[TreeScore]:
-    """evalb's counts for each sentence."""
-    return scores_of_trees(worker, trees_of(worker, w))
-
-
-def trees_of(worker: ShardWorker, w: np.ndarray) -> TreeRows:
-    """The trees that w predicts, as the oracle keeps them."""
-    oracle = worker.oracle
-    assert isinstance(oracle, ParseOracle)
-    return oracle.decode(oracle.view(w), np.arange(oracle.n))
-
-
-def scores_of_trees(worker: ShardWorker, found: TreeRows) -> list[TreeScore]:
-    """evalb's counts for each of these trees."""
-    if worker.outputs is None:
-        raise DataError("the examples have no trees")
-    pairs = zip(map(as_tree, worker.outputs), worker.oracle.public(found), strict=True)
-    return [score_trees([tree], [guess]) for tree, guess in pairs]

@@ -1,0 +1,102 @@
+"""The formats of files: those that are no structure's, and those of all structures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from distsvm.data.files import PACKED, packing, unpacked_name
+from distsvm.errors import ConfigError, DataError
+from distsvm.oracles.structure import FileFormat, Structure
+from distsvm.registry import STRUCTURES, structures
+
+TEXT = "text"
+
+# The last endings of svmlight are the names of LIBSVM's collection.
+ENGINE = {
+    "svmlight": FileFormat(
+        "distsvm.data.readers.svmlight:SvmlightData",
+        ("", ".svm", ".svmlight", ".libsvm", ".txt", ".dat", ".t", ".tr", ".val", ".scale"),
+        aliases=("libsvm",),
+    ),
+    "parquet": FileFormat(
+        "distsvm.data.readers.parquet:ParquetData",
+        (".parquet", ".pq", ".arrow", ".feather"),
+        aliases=("arrow",),
+        values="distsvm.data.readers.parquet:ParquetValues",
+        packed=False,
+        objects=True,
+    ),
+    "jsonl": FileFormat(
+        "distsvm.data.readers.jsonl:JsonlData", (".jsonl", ".ndjson"), objects=True
+    ),
+    TEXT: FileFormat("distsvm.data.words:TextData", (".txt",), tables=False, labelled=False),
+}
+RAY = FileFormat("distsvm.data.ray_dataset:RayData", values="distsvm.data.ray_dataset:RayValues")
+"""Rows of a ray.data.Dataset, which is in no files."""
+
+
+def file_formats() -> dict[str, FileFormat]:
+    """All formats by name."""
+    found = dict(ENGINE)
+    for structure in structures().values():
+        for name, format in structure.formats.items():
+            found.setdefault(name, format)
+    return found
+
+
+def file_format(name: str) -> FileFormat | None:
+    """The format of this name, or None."""
+    if name in ENGINE:
+        return ENGINE[name]
+    return next((one.formats[name] for one in STRUCTURES.each() if name in one.formats), None)
+
+
+def formats_read(structure: Structure) -> tuple[str, ...]:
+    """The names of the formats that a structure's tasks read."""
+    if structure.reads is not None:
+        return structure.reads
+    return tuple(name for name, one in file_formats().items() if one.objects)
+
+
+def named_format(given: str) -> str:
+    """The name of the format that was given by name or alias."""
+    formats = file_formats()
+    names = {alias: name for name, one in formats.items() for alias in (name, *one.aliases)}
+    if given not in names:
+        raise ConfigError(f"format={given!r}: expected one of {', '.join(names)}")
+    return names[given]
+
+
+def ending_of(file: str) -> str:
+    """The ending of a file's name in small letters, without that of a packed file."""
+    return os.path.splitext(urlsplit(unpacked_name(file)).path)[1]
+
+
+def format_of_names(files: Sequence[str], tables: bool) -> str:
+    """The name of the format that the endings of all these names mean."""
+    formats = file_formats()
+    found: dict[str, str] = {}
+    for file in files:
+        ending = ending_of(file)
+        fits = [
+            name
+            for name, one in formats.items()
+            if ending in one.endings and (one.packed or not packing(file))
+            if not (tables and one.tables is False)
+        ]
+        if not fits:
+            known = [
+                f"{name} ({' '.join(filter(None, sorted(one.endings)))})"
+                for name, one in formats.items()
+            ]
+            raise DataError(
+                f"{file}: the name does not say what the file is; endings are known of "
+                f"{', '.join(known)}, those of text also with {', '.join(PACKED)}; otherwise give "
+                f"format= and one of {', '.join(formats)}"
+            )
+        found[min(fits, key=lambda name: formats[name].tables is None)] = file
+    if len(found) > 1:
+        raise DataError(f"files of two formats: {' and '.join(sorted(found.values()))}")
+    return next(iter(found))

@@ -1,0 +1,188 @@
+"""What is found by its name: structures, here and in other packages, and the tasks they bring.
+
+Another package adds one by an entry point, in its pyproject.toml:
+
+    [project.entry-points."distsvm.structures"]
+    alignments = "its_package.alignments:STRUCTURE"
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from distsvm.errors import ConfigError
+from distsvm.oracles.structure import OWN, Structure, imported, reference_of
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from distsvm.oracles.task import Task
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class Registry(Mapping[str, T], Generic[T]):
+    """Objects by name: built-in ones, and those of the entry points of a group.
+
+    Each is imported when it is asked for. One of another package that cannot be had is a
+    ConfigError where it is asked for by its name, and a warning where all are.
+
+    Parameters
+    ----------
+    group : str
+    kind : str
+        What one of them is, for messages.
+    type : str
+        'module:Name' of the class that every one of them has.
+    built_in : dict of str to str
+        'module:Name' by name; an entry point cannot take the place of one.
+    """
+
+    def __init__(self, group: str, kind: str, type: str, built_in: Mapping[str, str]) -> None:
+        self._group, self._kind, self._type = group, kind, type
+        self._built_in = dict(built_in)
+        self._loaded: dict[str, T] = {}
+        self._failed: set[str] = set()
+
+    @cached_property
+    def _points(self) -> dict[str, EntryPoint]:
+        from importlib.metadata import entry_points  # here, as it takes longer than all the rest
+
+        return {point.name: point for point in entry_points(group=self._group)}
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._built_in
+        yield from (name for name in self._points if name not in self._built_in)
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._loaded:
+            if name in self._built_in:
+                self._loaded[name] = imported(self._built_in[name])
+            else:
+                self._loaded[name] = self._of_package(self._points[name])
+        return self._loaded[name]
+
+    def built_in(self) -> Iterator[T]:
+        """Those of distsvm itself."""
+        return (self[name] for name in self._built_in)
+
+    def each(self) -> Iterator[T]:
+        """The built-in ones, then all others, for which entry points are looked for only then."""
+        yield from self.built_in()
+        yield from (one for name, one in self.all().items() if name not in self._built_in)
+
+    def all(self) -> dict[str, T]:
+        """All that can be had; a warning, once, about each that cannot."""
+        found = {}
+        for name in self:
+            try:
+                found[name] = self[name]
+            except ConfigError as error:
+                if name not in self._failed:
+                    log.warning("%s", error)
+                    self._failed.add(name)
+        for name in self._built_in.keys() & self._points.keys() - self._failed:
+            log.warning("%s: distsvm has this %s itself", self._called(self._points[name]),
+                        self._kind)  # fmt: skip
+            self._failed.add(name)
+        return found
+
+    def _of_package(self, point: EntryPoint) -> T:
+        called = self._called(point)
+        try:
+            found = point.load()
+        except Exception as error:
+            raise ConfigError(f"{called} cannot be loaded: {type(error).__name__}: {error}") from (
+                error
+            )
+        wanted = imported(self._type)
+        if not isinstance(found, wanted):
+            raise ConfigError(
+                f"{called} is of type {type(found).__name__}, expected {wanted.__name__}"
+            )
+        return found
+
+    def _called(self, point: EntryPoint) -> str:
+        package = "an unnamed package" if point.dist is None else f"the package {point.dist.name}"
+        return f"the {self._kind} {point.name!r} of {package} ({self._group}: {point.value})"
+
+
+STRUCTURES: Registry[Structure] = Registry(
+    "distsvm.structures",
+    "structure",
+    "distsvm.oracles.structure:Structure",
+    {name: f"distsvm.structures.{name}:STRUCTURE" for name in ("classes", "sequences", "trees")},
+)
+
+
+def structures() -> dict[str, Structure]:
+    """All structures by name: the built-in ones, then those of other packages."""
+    return STRUCTURES.all()
+
+
+def own_structure() -> Structure:
+    """The structure of tasks that users write in plain Python."""
+    return imported(f"{OWN}:STRUCTURE")
+
+
+def public_names() -> dict[str, str]:
+    """What users import from distsvm itself of the built-in structures: 'module:Name' by name."""
+    return {
+        reference.rpartition(":")[2]: reference
+        for structure in STRUCTURES.built_in()
+        for reference in (*structure.tasks.values(), *structure.estimators, *structure.others)
+    }
+
+
+def structure_of(task: Task | type[Task]) -> Structure:
+    """The structure of a task, by its class or one above it; `own_structure` without one."""
+    cls = task if isinstance(task, type) else type(task)
+    above = {reference_of(one) for one in cls.__mro__}
+    found = (one for one in STRUCTURES.each() if above & set(one.tasks.values()))
+    return next(found, None) or own_structure()
+
+
+def structure_of_saved(name: Any) -> Structure:
+    """The structure of the task that a model or run names; `own_structure` without one."""
+    return next((one for one in STRUCTURES.each() if name in one.tasks), None) or own_structure()
+
+
+class TaskClasses(Mapping[str, "type[Task]"]):
+    """Task classes by the names that models and runs save, each imported when it is asked for."""
+
+    def reference(self, name: str) -> str:
+        """The 'module:Name' of a class; a built-in one comes before those of other packages."""
+        for structure in STRUCTURES.each():
+            if name in structure.tasks:
+                return structure.tasks[name]
+        STRUCTURES.get(name)  # says why, if there is one of this name that cannot be had
+        raise KeyError(name)
+
+    def name_of(self, cls: type[Task]) -> str | None:
+        """The saved name of a class; None for one that belongs to no structure."""
+        reference = reference_of(cls)
+        names = [name for name, one in structure_of(cls).tasks.items() if one == reference]
+        return next((name for name in names if self.reference(name) == reference), None)
+
+    def __getitem__(self, name: str) -> type[Task]:
+        return imported(self.reference(name))
+
+    def __iter__(self) -> Iterator[str]:
+        names = [name for structure in structures().values() for name in structure.tasks]
+        return iter(dict.fromkeys(names))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def task_classes() -> TaskClasses:
+    """All task classes by saved name."""
+    return TaskClasses()

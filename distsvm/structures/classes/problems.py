@@ -1,0 +1,35 @@
+"""Small problems for `distsvm warm-up`, which together use every kernel of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from distsvm.data.synthetic import make_multiclass, make_sparse_multiclass
+from distsvm.data.writers import write_svmlight
+from distsvm.structures.classes.task import BinaryTask, ClassTask, MulticlassTask
+
+WIDE = 5000  # features: w is longer than the driver keeps dense
+MANY = 50  # classes, of which not all fit into LIMITED for every one of MANY · 4 examples
+LIMITED = ({"solver": "multi-plane", "plane_memory_mb": 0.04},)
+N = 12  # examples: types decide what is compiled, not sizes
+
+
+def problems(
+    name: str, folder: Path
+) -> Iterator[tuple[ClassTask, Any, tuple[dict[str, Any], ...] | None]]:
+    make, k = (BinaryTask, 2) if name == "binary" else (MulticlassTask, 3)
+    costs = np.ones((k, k)) - np.eye(k)
+    X, y = make_multiclass(N, 4, k)
+    yield make(), (X, y), None
+    yield make(losses=costs, scale=True), (X, y), None
+    yield make(), (X.astype(np.float32), y), None
+    yield make(), make_sparse_multiclass(N, WIDE, k), None
+    write_svmlight(folder / "rows.svm", X, y)
+    yield make(), folder / "rows.svm", None
+    if name == "multiclass":
+        yield make(), make_multiclass(4 * MANY, MANY, MANY), LIMITED
+        yield make(), make_sparse_multiclass(4 * MANY, WIDE, MANY), LIMITED
