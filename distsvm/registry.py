@@ -1,9 +1,12 @@
-"""What is found by its name: structures, here and in other packages, and the tasks they bring.
+"""What is found by its name, here and in other packages: structures with their tasks, and solvers.
 
 Another package adds one by an entry point, in its pyproject.toml:
 
     [project.entry-points."distsvm.structures"]
     alignments = "its_package.alignments:STRUCTURE"
+
+    [project.entry-points."distsvm.solvers"]
+    subgradient = "its_package.subgradient:Subgradient"
 """
 
 from __future__ import annotations
@@ -13,13 +16,14 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from distsvm.errors import ConfigError
+from distsvm.errors import ConfigError, nearest
 from distsvm.oracles.structure import OWN, Structure, imported, reference_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from distsvm.oracles.task import Task
+    from distsvm.solvers.base import Solver
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +42,7 @@ class Registry(Mapping[str, T], Generic[T]):
     kind : str
         What one of them is, for messages.
     type : str
-        'module:Name' of the class that every one of them has.
+        'module:Name' of the class that every one of them is an object of, or a class below.
     built_in : dict of str to str
         'module:Name' by name; an entry point cannot take the place of one.
     """
@@ -104,7 +108,8 @@ class Registry(Mapping[str, T], Generic[T]):
                 error
             )
         wanted = imported(self._type)
-        if not isinstance(found, wanted):
+        is_below = isinstance(found, type) and issubclass(found, wanted)
+        if not (is_below or isinstance(found, wanted)):
             raise ConfigError(
                 f"{called} is of type {type(found).__name__}, expected {wanted.__name__}"
             )
@@ -121,6 +126,32 @@ STRUCTURES: Registry[Structure] = Registry(
     "distsvm.oracles.structure:Structure",
     {name: f"distsvm.structures.{name}:STRUCTURE" for name in ("classes", "sequences", "trees")},
 )
+
+
+SOLVERS: Registry[type[Solver]] = Registry(
+    "distsvm.solvers",
+    "solver",
+    "distsvm.solvers.base:Solver",
+    {
+        "one-slack": "distsvm.solvers.one_slack:OneSlack",
+        "multi-plane": "distsvm.solvers.multi_plane:MultiPlane",
+    },
+)
+
+
+def solvers() -> dict[str, type[Solver]]:
+    """All solvers by name: the built-in ones, then those of other packages."""
+    return SOLVERS.all()
+
+
+def solver_named(name: str) -> type[Solver]:
+    """The solver that is registered under this name; others are refused."""
+    if name not in SOLVERS:
+        names = list(SOLVERS)
+        raise ConfigError(
+            f"solver={name!r}: expected one of {', '.join(names)}{nearest(name, names)}"
+        )
+    return SOLVERS[name]
 
 
 def structures() -> dict[str, Structure]:

@@ -21,8 +21,7 @@ from distsvm.cli.formatting import (
     value,
     visible,
 )
-from distsvm.solvers import shown_columns
-from distsvm.solvers.round import Round
+from distsvm.solvers.round import Round, shown_columns
 from distsvm.training.callbacks import PathStep, RunStart
 
 COMPILING = "compiling kernels for this machine (once; kept on disk)"

@@ -20,8 +20,7 @@ from distsvm.cli.formatting import (
 from distsvm.cli.output import Output
 from distsvm.errors import DistSVMError
 from distsvm.report import write_report
-from distsvm.solvers import shown_columns
-from distsvm.solvers.round import Round
+from distsvm.solvers.round import Round, shown_columns
 from distsvm.training.advice import command, own_task
 from distsvm.training.result import TrainResult
 from distsvm.training.run_state import RunState

@@ -10,8 +10,7 @@ from distsvm.report.axes import Axis, linear_axis, log_axis, whole_axis
 from distsvm.report.numbers import count, number, short_count
 from distsvm.report.plot import Curve, Readings, figure, plot
 from distsvm.report.view import RunView
-from distsvm.solvers import shown_columns
-from distsvm.solvers.round import Column
+from distsvm.solvers.round import Column, shown_columns
 
 
 def bounds(view: RunView) -> str:

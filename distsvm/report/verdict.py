@@ -8,8 +8,7 @@ from html import escape
 
 from distsvm.report.numbers import count, counted, number, percent, resolved, seconds
 from distsvm.report.view import RunView
-from distsvm.solvers import shown_columns
-from distsvm.solvers.round import Round
+from distsvm.solvers.round import Round, shown_columns
 
 
 def verdict(view: RunView) -> str:

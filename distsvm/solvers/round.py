@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from distsvm.registry import solvers
+
 
 @dataclass(frozen=True)
 class Column:
@@ -122,6 +124,16 @@ class Round:
             if not _FITS[kind](value):
                 raise ValueError(f"{key} is {value!r:.40}, expected {kind}")
         return record
+
+
+def shown_columns(record: Round) -> list[Column]:
+    """The columns of the record's solver that have a label; none where nobody knows the solver."""
+    solver = solvers().get(record.solver)
+    return [
+        column
+        for column in (() if solver is None else solver.columns)
+        if column.label and (record.value(column.name) or not column.only_if_any)
+    ]
 
 
 _UNKNOWN = {"best_primal": math.inf, "gap": math.inf, "dual": -math.inf}

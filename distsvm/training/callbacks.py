@@ -7,8 +7,7 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 
-from distsvm.solvers import shown_columns
-from distsvm.solvers.round import Round
+from distsvm.solvers.round import Round, shown_columns
 from distsvm.training.path_result import PathPoint
 from distsvm.training.result import TrainResult
 

@@ -13,7 +13,6 @@ import numpy as np
 from distsvm import checks
 from distsvm.errors import DAMAGE, CheckpointError
 from distsvm.executors.base import Executor
-from distsvm.solvers import EARLIER_NAMES, options_of_solvers
 from distsvm.storage import (
     MANIFEST,
     Place,
@@ -26,6 +25,7 @@ from distsvm.storage import (
     written_aside,
 )
 from distsvm.stores import StorePath
+from distsvm.training.solving import EARLIER_NAMES, options_of_solvers
 from distsvm.version import __version__
 
 FORMAT = 2

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
 
 from distsvm.errors import ConfigError, nearest
-from distsvm.solvers import solver_names
+from distsvm.registry import SOLVERS
 from distsvm.uris import check_secretless
 
 
@@ -211,7 +211,7 @@ class TrainConfig:
         lowest = 2 * (self.n_blocks or 1) + 1
         self._check("max_cuts", int, lambda v: v >= lowest, f"a whole number ≥ {lowest}")
         self._choose("rescaling", ("margin", "slack"))
-        self._choose("solver", ("auto", *solver_names()))
+        self._choose("solver", ("auto", *SOLVERS))
         self._choose("executor", ("auto", "serial", "threads", "processes", "ray"))
 
     def _check(self, name: str, kind: type, good: Any, expected: str) -> None:

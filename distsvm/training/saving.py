@@ -16,7 +16,6 @@ from distsvm.oracles.description import describe
 from distsvm.oracles.outputs import canonical, digest
 from distsvm.oracles.task import Task
 from distsvm.risks.base import Risk
-from distsvm.solvers import options_of_solvers
 from distsvm.solvers.base import Solver
 from distsvm.solvers.round import Round
 from distsvm.solvers.state import State
@@ -31,6 +30,7 @@ from distsvm.training.checkpoint import (
 from distsvm.training.config import TrainConfig
 from distsvm.training.data_manifest import DataManifest
 from distsvm.training.run_folder import RunFolder
+from distsvm.training.solving import options_of_solvers
 from distsvm.training.validation import Watch
 
 log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from distsvm.data.shard import ShardSpec
 from distsvm.errors import DAMAGE, CheckpointError, ConfigError
 from distsvm.executors.base import Executor
 from distsvm.oracles.task import Setting, Task
-from distsvm.solvers import EARLIER_NAMES, solver_named, solver_names
+from distsvm.registry import solver_named, solvers
 from distsvm.solvers.base import Place, Problem, Solver, check_needs
 from distsvm.training.config import TrainConfig
 
@@ -27,6 +27,15 @@ ONE_PROCESS = ("serial", "threads")
 N_BLOCKS = 8
 """Where workers share blocks, whatever the machine has: more blocks share the work between more
 workers, and take more of it (benchmarks/solvers.py)."""
+
+
+EARLIER_NAMES = {"OneSlack": "one-slack", "MultiPlane": "multi-plane"}
+"""What run.json called solvers once."""
+
+
+def options_of_solvers() -> frozenset[str]:
+    """The names of all solvers' own options."""
+    return frozenset(own.name for solver in solvers().values() for own in fields(solver.Options))
 
 
 def place_of(config: TrainConfig, executor: Executor) -> Place:
@@ -102,8 +111,8 @@ def _name(config: TrainConfig, task: Task, place: Place, data: Dataset) -> str:
     default = TrainConfig()
     named = [
         name
-        for name in solver_names()
-        if own_options(config, solver_named(name)) != own_options(default, solver_named(name))
+        for name, solver in solvers().items()
+        if own_options(config, solver) != own_options(default, solver)
     ]
     if len(named) == 1:
         return named[0]
