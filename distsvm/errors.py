@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
+
+from distsvm.wording import Setting, message, message_of
 
 DAMAGE = (
     ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError
@@ -16,7 +19,20 @@ class DistSVMError(Exception):
 
 
 class ConfigError(DistSVMError, ValueError):
-    """A parameter is out of its range; the message names it and says what was expected."""
+    """A parameter is out of its range: ConfigError(parameter, value, expected).
+
+    With a single text (or Message) it is about several parameters, or about none.
+    """
+
+    parameter: str | None = None
+    """The one that is out of its range."""
+    expected: str | None = None
+
+    def __init__(self, *said: Any) -> None:
+        if len(said) == 3:
+            self.parameter, value, self.expected = said
+            said = (message("{}: expected {}", Setting(self.parameter, value), self.expected),)
+        super().__init__(*said)
 
 
 class DataError(DistSVMError, ValueError):
@@ -64,6 +80,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
 def renamed(error: DistSVMError, where: str) -> DistSVMError:
     """The same error with the place in front; a TaskError if its type wants other arguments."""
     try:
-        return type(error)(f"{where}: {error}")
+        return type(error)(message("{}: {}", where, message_of(error)))
     except Exception:
         return TaskError(f"{where}: {type(error).__name__}: {error}")
