@@ -68,9 +68,8 @@ class Or(Kind):
         self.expected = message("{}, or {}", kind.expected, Value(value))
 
     def check(self, value: Any) -> Any:
-        if value is None or isinstance(value, str):
-            if value == self.value:
-                return value
+        if (value is None or isinstance(value, str)) and value == self.value:
+            return value
         return self.kind.check(value)
 
     def read(self, text: str) -> Any:

@@ -53,7 +53,7 @@ class Option:
     """
 
     kind: Kind
-    help: Message = Message("")
+    help: Message
     flag: str = ""
     metavar: str = ""
     unit: str = ""
@@ -91,11 +91,11 @@ class Option:
         """The default as it is shown; empty where there is none to show."""
         if self.usual:
             return message(self.usual).worded(words)
-        if self.default in (None, ABSENT) or self.default == {} or isinstance(self.kind, Truth):
-            return "" if not (isinstance(self.kind, Truth) and self.kind.both) else "yes"
-        if isinstance(self.default, float):
-            return f"{self.default:g}"
-        return str(self.default)
+        if self.default is ABSENT or self.default is None or self.default == {}:
+            return ""
+        if isinstance(self.kind, Truth):  # a flag that is not given is not set
+            return ("yes" if self.default else "no") if self.kind.both else ""
+        return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
 
 
 def option(

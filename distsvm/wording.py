@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from string import Formatter
-from typing import Any, Union
+from typing import Any, TypeAlias
 
 LONGEST = 200
 
@@ -55,7 +55,7 @@ class Shown:
     text: str
 
 
-Part = Union[str, Name, Setting, Value, Form]
+Part: TypeAlias = str | Name | Setting | Value | Form
 
 
 def _plain(value: Any) -> Any:

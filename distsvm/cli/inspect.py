@@ -143,10 +143,10 @@ def _run(folder: Place, output: Output) -> tuple[dict[str, Any], list[str]]:
         "data": run["data"], "validation": run["validation"], **state,
         "last_round": rounds[-1].as_dict() if rounds else None, "checkpoints": checkpoints,
     }  # fmt: skip
-    default = TrainConfig()
+    default = TrainConfig().values()
     changed = {
         name: v for name, v in config.as_dict().items()
-        if v != getattr(default, name) and name != "run_dir"
+        if v != default[name] and name != "run_dir"
     }  # fmt: skip
     paths = (run["data"] or {}).get("paths")
     data = "in memory" if paths is None else listed(paths)

@@ -30,6 +30,7 @@ from distsvm.executors.recovery import Kind, Limits
 from distsvm.executors.remote import RemoteExecutor
 from distsvm.executors.serving import serve
 from distsvm.executors.transport import Gone, Request, Transport
+from distsvm.options import built
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _PATIENCE_S = 5.0  # for a process that was told to end
@@ -46,13 +47,13 @@ class ProcessesExecutor(RemoteExecutor):
     Parameters
     ----------
     n_workers : processes, if there are as many shards
-    limits : max_failures, worker_timeout_s, call_timeout_s, min_workers; see Limits
+    limits : the fields of Limits
     """
 
     name = "processes"
 
     def __init__(self, n_workers: int, **limits: Any) -> None:
-        super().__init__(ProcessTransport(), checked_n_workers(n_workers), Limits(**limits))
+        super().__init__(ProcessTransport(), checked_n_workers(n_workers), built(Limits, limits))
 
 
 class _State(Enum):

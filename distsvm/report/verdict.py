@@ -129,9 +129,13 @@ def _costs(view: RunView) -> list[tuple[str, str, str, bool]]:
         ("Cache hits", count(last.n_cache_hits), hits, False),
         ("Cuts", count(last.n_cuts), f"{count(last.n_support_cuts)} with α > 0", False)
         if last.has_cuts
-        else ("Planes", count(last.n_planes), _planes(last, view.config.plane_memory_mb), False),
+        else ("Planes", count(last.n_planes), _planes(last, _plane_limit_mb(view)), False),
         ("Time", seconds(total), restarts, False),
     ]
+
+
+def _plane_limit_mb(view: RunView) -> float:
+    return view.config.options_of("multi-plane").plane_memory_mb
 
 
 def _planes(last: Round, limit_mb: float) -> str:

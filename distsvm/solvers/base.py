@@ -12,7 +12,22 @@ from typing import Any, Protocol
 import numpy as np
 
 from distsvm.cuts.bounds import Bounds
+from distsvm.options import check_fields
 from distsvm.risks.base import Risk
+
+
+class SolverOptions:
+    """The base of the dataclasses in which solvers declare their options."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def check_with(self, config: Any) -> None:
+        """Refuse what does not go with the TrainConfig that these options are part of."""
+
+    def check_here(self) -> None:
+        """Refuse what this machine lacks the packages for."""
+
 
 PHASES = ("oracle", "cache", "qp", "cuts")
 # So many fresh rounds in a row that move neither bound mean that rounding allows no more.

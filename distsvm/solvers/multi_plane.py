@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from distsvm.cuts.bounds import Bounds, Target
+from distsvm.errors import ConfigError
+from distsvm.kinds import number, share, truth
 from distsvm.messages import Ascended, Ascent, Holding
+from distsvm.options import option, usual
 from distsvm.risks.algebra import advance, combination
 from distsvm.risks.blocks import BlockRisk
-from distsvm.solvers.base import Round
+from distsvm.solvers.base import Round, SolverOptions
 from distsvm.solvers.frozen import Frozen
 from distsvm.solvers.multi_plane_state import MultiPlaneState
 from distsvm.vectors import add_into, dot, mix_into, scale
+from distsvm.wording import Setting, Value, message
 
 # After rounds that asked about some examples, together so many times as there are examples, the
 # next asks about all, and certifies. Ten times 0.1, added up, is a little less than 1.
@@ -49,6 +53,38 @@ REGAIN_ROUNDS = 50
 
 
 @dataclass(frozen=True)
+class MultiPlaneOptions(SolverOptions):
+    """The options of the multi-plane solver."""
+
+    ask_share: float = option(
+        0.3, kind=share, metavar="F",
+        help="the part of the examples, those with the largest shares of the gap, that most rounds "
+        "with oracle calls ask about",
+    )  # fmt: skip
+    plane_memory_mb: float = option(
+        4096.0, kind=number(above=0), flag="--plane-memory", metavar="MB", unit="MiB",
+        help="limit of the memory for planes, of all workers together; with {worker_memory_mb} "
+        "that of one piece of each block counts, which may take as much as a piece",
+    )  # fmt: skip
+    asynchronous: bool = option(
+        False, kind=truth,
+        help="in one process (threads, serial): blocks see each other's changes of w at once, so "
+        "that more threads take hardly more work. With threads the result depends on their "
+        "timing: certified like any other, but not the same bits twice",
+    )  # fmt: skip
+
+    def check_with(self, config: Any) -> None:
+        if self.asynchronous and config.solver not in ("auto", "multi-plane"):
+            raise ConfigError(
+                message(
+                    "{asynchronous} is for {}, not {}",
+                    Setting("solver", "multi-plane"),
+                    Value(config.solver),
+                )
+            )
+
+
+@dataclass(frozen=True)
 class MultiPlane:
     """Block steps over held planes, and the oracle asked where the gap is.
 
@@ -77,8 +113,8 @@ class MultiPlane:
 
     C: float
     eps: float | None
-    share: float = 0.3
-    memory_mb: float = 4096.0
+    share: float = usual(MultiPlaneOptions, "ask_share")
+    memory_mb: float = usual(MultiPlaneOptions, "plane_memory_mb")
     seed: int = 0
     max_rounds: int | None = None
     enumerates: bool = False
@@ -86,6 +122,8 @@ class MultiPlane:
     largest_loss: float | None = None
     rel_gap: float | None = None
     name: str = "multi-plane"
+
+    options: ClassVar[type[SolverOptions]] = MultiPlaneOptions
 
     def begin(self, risk: BlockRisk, start: np.ndarray | None) -> MultiPlaneState:
         risk.hold(self.C, self.memory_mb, self.seed)

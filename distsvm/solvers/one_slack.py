@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,11 +13,15 @@ from distsvm import checks
 from distsvm.cuts.bounds import Bounds, Target
 from distsvm.cuts.cut import Cut
 from distsvm.cuts.working_set import WorkingSet
-from distsvm.qp import make_qp
+from distsvm.errors import ConfigError
+from distsvm.kinds import Text, share, whole
+from distsvm.options import option, usual
+from distsvm.qp import QP_NAMES, QP_PATTERN, make_qp
 from distsvm.qp.base import QPSolution, QPSolver
 from distsvm.risks.base import Answer, Risk
-from distsvm.solvers.base import STALLED_ROUNDS, PhaseClock, Round
+from distsvm.solvers.base import STALLED_ROUNDS, PhaseClock, Round, SolverOptions
 from distsvm.vectors import dot, mix
+from distsvm.wording import Setting, Value, message
 
 # The QP's gap is brought to this part of the round's estimated gap C·violation.
 QP_SHARE = 0.1
@@ -27,6 +32,56 @@ CACHE_SHARE = 0.1
 TRUST = 0.1
 # A violation below this part of the slack is rounding.
 ROUNDING = 1e-13
+
+
+@dataclass(frozen=True)
+class OneSlackOptions(SolverOptions):
+    """The options of the one-slack solver."""
+
+    cache_size: int | str = option(
+        "auto", kind=whole(least=0).or_word("auto"), metavar="N", unit="planes",
+        usual="auto, 10, or 0 for classes, whose oracle costs no more than a cache",
+        help="planes kept for each example; 0 for none",
+    )  # fmt: skip
+    refresh_fraction: float = option(
+        1.0, kind=share, metavar="F",
+        help="the part of the examples to ask the oracle about at a time when the caches fail",
+    )  # fmt: skip
+    stabilise: float = option(
+        0.3, kind=share, metavar="MU",
+        help="µ: ask the oracle at (1 − µ)·w_best + µ·w_model; 1 is the method of the paper",
+    )  # fmt: skip
+    qp: str = option(
+        "native", kind=Text(QP_PATTERN, QP_NAMES), metavar="NAME",
+        help="what solves the small QP: native, cvxpy, cvxpy:SOLVER, or line-search for a step "
+        "instead of it",
+    )  # fmt: skip
+    idle_solves: int = option(
+        50, kind=whole(least=1), metavar="N", help="drop a cut whose α was 0 in so many solves"
+    )
+    max_cuts: int | None = option(
+        None, kind=whole(least=3), metavar="N", usual="none, 50 a block for line-search",
+        help="above it, cuts are replaced by their sum Σ α·cut; at least 2·{n_blocks} + 1",
+    )  # fmt: skip
+
+    def check_with(self, config: Any) -> None:
+        least = 2 * (config.n_blocks or 1) + 1
+        if self.max_cuts is not None and self.max_cuts < least:
+            raise ConfigError("max_cuts", self.max_cuts, whole(least).expected)
+        has_cache = self.cache_size not in ("auto", 0) and config.solver in ("auto", "one-slack")
+        if has_cache and config.worker_memory_mb is not None:
+            raise ConfigError(
+                message(
+                    "{worker_memory_mb} and {}: the one-slack solver's cache would take memory of "
+                    "its own; expected 0 or {}, or {}",
+                    Setting("cache_size", self.cache_size),
+                    Value("auto"),
+                    Setting("solver", "multi-plane"),
+                )
+            )
+
+    def check_here(self) -> None:
+        make_qp(self.qp)
 
 
 @dataclass
@@ -117,14 +172,16 @@ class OneSlack:
     C: float
     eps: float | None
     rescaling: str = "margin"
-    qp: str = "native"
-    refresh_fraction: float = 1.0
-    stabilise: float = 1.0
-    idle_solves: int = 50
-    max_cuts: int | None = None
+    qp: str = usual(OneSlackOptions, "qp")
+    refresh_fraction: float = usual(OneSlackOptions, "refresh_fraction")
+    stabilise: float = usual(OneSlackOptions, "stabilise")
+    idle_solves: int = usual(OneSlackOptions, "idle_solves")
+    max_cuts: int | None = usual(OneSlackOptions, "max_cuts")
     max_rounds: int | None = None
     rel_gap: float | None = None
     name: str = "one-slack"
+
+    options: ClassVar[type[SolverOptions]] = OneSlackOptions
 
     def begin(self, risk: Risk, start: np.ndarray | None) -> OneSlackState:
         limit = np.full(risk.n_blocks, self.C)

@@ -163,7 +163,7 @@ def check_same_problem(folder: Place, earlier: dict[str, Any], problem: dict[str
     was, now = earlier.get("config", {}), problem["config"]
     if not isinstance(was, dict):
         raise CheckpointError(f"{folder} is damaged: its configuration is {was!r:.40}")
-    for name in sorted(set(was) | set(now)):
+    for name in sorted(now):  # earlier versions kept the options of all solvers
         if was.get(name) != now.get(name):
             raise CheckpointError(
                 f"{folder} belongs to a run with {name}={was.get(name)!r}, not {now.get(name)!r}"

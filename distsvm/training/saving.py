@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from distsvm.errors import CheckpointError, StoreError
@@ -49,13 +50,13 @@ def problem_of(
     text = canonical([description, digests])
     # What "auto" came to, which depends on what is free to change.
     planes = {"solver": type(solver).__name__, "cache_size": cache_size}
+    own = asdict(config.options_of(solver.name))
+    common = {k: v for k, v in asdict(config).items() if k != "solver_options"}
     return {
         "task": f"{description['task']}:{digest(text):x}",
         "data": f"{digest(facts.fingerprint):x}",
         "validation": f"{digest(checks):x}",
-        "config": {
-            k: v for k, v in (config.as_dict() | planes).items() if k not in TrainConfig.FREE
-        },
+        "config": {k: v for k, v in (common | own | planes).items() if k not in TrainConfig.FREE},
     }
 
 

@@ -24,6 +24,7 @@ from distsvm.solvers import SOLVERS
 from distsvm.solvers.multi_plane import MultiPlane
 from distsvm.solvers.one_slack import OneSlack
 from distsvm.training.config import TrainConfig
+from distsvm.wording import Setting, Value, message
 
 log = logging.getLogger(__name__)
 
@@ -44,15 +45,6 @@ sums that wait for others, the one that is made or the w that is climbed on, and
 One number for all, as pieces, and so bits, must not depend on how many workers there are."""
 
 
-OWN_OPTIONS: dict[type, tuple[str, ...]] = {
-    OneSlack: (
-        "cache_size", "refresh_fraction", "stabilise", "qp", "idle_solves", "max_cuts",
-    ),
-    MultiPlane: ("ask_share", "plane_memory_mb", "asynchronous"),
-}  # fmt: skip
-"""What means something to one solver only."""
-
-
 @dataclass(frozen=True)
 class Choice:
     """What "auto" and a missing n_blocks came to.
@@ -71,8 +63,9 @@ class Choice:
     def of(cls, config: TrainConfig, task: Task, executor: Executor, data: Dataset) -> Choice:
         """The choice of a new run: it depends on the kind of executor, not on the workers."""
         solver, n_blocks = _solver(config, task, executor, data), config.n_blocks
+        asynchronous = config.options_of("multi-plane").asynchronous
         if n_blocks is None and (
-            solver is OneSlack or (executor.name in ONE_PROCESS and not config.asynchronous)
+            solver is OneSlack or (executor.name in ONE_PROCESS and not asynchronous)
         ):
             n_blocks = 1
         return cls(solver, n_blocks)
@@ -106,14 +99,9 @@ class Choice:
 def _solver(config: TrainConfig, task: Task, executor: Executor, data: Dataset) -> type:
     if config.solver != "auto":
         return SOLVERS[config.solver]
-    default = TrainConfig()
-    named = [
-        solver
-        for solver, names in OWN_OPTIONS.items()
-        if any(getattr(config, name) != getattr(default, name) for name in names)
-    ]
+    named = config.solvers_named()
     if len(named) == 1:
-        return named[0]
+        return SOLVERS[named[0]]
     suited = SOLVERS[task.suited_solver]
     if task.enumerates and suited is MultiPlane:
         # Measured for one block of many columns in memory; elsewhere cuts are faster.
@@ -134,9 +122,10 @@ def cache_size(config: TrainConfig, task: Task, choice: Choice) -> int:
     """Planes of each example in the one-slack solver's cache."""
     if choice.holds_planes:
         return 0
-    if config.cache_size == "auto":
+    size = config.options_of("one-slack").cache_size
+    if size == "auto":
         return 0 if task.enumerates or config.worker_memory_mb is not None else CACHE_SIZE
-    return int(config.cache_size)
+    return size
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +158,8 @@ def cut_data(data: Dataset, config: TrainConfig, task: Task, choice: Choice) -> 
         n_shards = n_blocks
     specs = list(data.specs(n_shards, task.cost))
     if config.n_blocks is not None and config.n_blocks > len(specs):
-        log.warning("n_blocks=%d, but there are only %d shards", config.n_blocks, len(specs))
+        n = Setting("n_blocks", config.n_blocks)
+        log.warning(message("{}, but there are only {} shards", n, len(specs)))
     blocks = groups(len(specs), N_BLOCKS if n_blocks is None else n_blocks)
     hosted = specs
     if choice.holds_planes:
@@ -189,8 +179,11 @@ def _joined(specs: Sequence[Any]) -> ShardSpec:
         return first
     if not hasattr(first, "joined"):
         raise ConfigError(
-            f"n_shards and n_blocks: a {type(first).__name__} cannot be joined with others to a "
-            "block; expected n_blocks alone, or both equal"
+            message(
+                "{n_shards} and {n_blocks}: a {} cannot be joined with others to a block; expected "
+                "{n_blocks} alone, or both equal",
+                type(first).__name__,
+            )
         )
     return first.joined(others)
 
@@ -200,27 +193,29 @@ def make_solver(
     C: float, target: Target, has_cache: bool,
 ) -> tuple[Any, Any]:  # fmt: skip
     """The solver and its risk."""
-    if config.asynchronous:
+    own = config.options_of("multi-plane")
+    if own.asynchronous:
         _check_together(choice, executor)
     if choice.holds_planes:
         solver = MultiPlane(
-            C=C, eps=target.eps, rel_gap=target.rel_gap, share=config.ask_share,
-            memory_mb=config.plane_memory_mb,
+            C=C, eps=target.eps, rel_gap=target.rel_gap, share=own.ask_share,
+            memory_mb=own.plane_memory_mb,
             seed=config.random_state or 0, max_rounds=config.max_rounds,
             enumerates=task.enumerates, weighs_features=task.weighs_features,
             largest_loss=task.largest_loss if task.compiled and not task.enumerates else None,
         )  # fmt: skip
         return solver, BlockRisk(
             executor, range(len(cut.blocks)), task.dim, facts.n_examples, facts.weight,
-            config.asynchronous,
+            own.asynchronous,
         )  # fmt: skip
-    max_cuts = config.max_cuts
-    if max_cuts is None and config.qp == "line-search":
+    own = config.options_of("one-slack")
+    max_cuts = own.max_cuts
+    if max_cuts is None and own.qp == "line-search":
         max_cuts = LINE_SEARCH_CUTS * len(cut.blocks)
     one_slack = OneSlack(
-        C=C, eps=target.eps, rel_gap=target.rel_gap, rescaling=config.rescaling, qp=config.qp,
-        refresh_fraction=config.refresh_fraction, stabilise=config.stabilise,
-        idle_solves=config.idle_solves, max_cuts=max_cuts, max_rounds=config.max_rounds,
+        C=C, eps=target.eps, rel_gap=target.rel_gap, rescaling=config.rescaling, qp=own.qp,
+        refresh_fraction=own.refresh_fraction, stabilise=own.stabilise,
+        idle_solves=own.idle_solves, max_cuts=max_cuts, max_rounds=config.max_rounds,
     )  # fmt: skip
     risk = ExampleRisk(executor, cut.blocks, task.dim, facts.n_examples, facts.weight, has_cache)
     return one_slack, risk
@@ -228,9 +223,19 @@ def make_solver(
 
 def _check_together(choice: Choice, executor: Executor) -> None:
     if not choice.holds_planes:
-        raise ConfigError("asynchronous is for solver='multi-plane', and this run's is one-slack")
+        raise ConfigError(
+            message(
+                "{asynchronous} is for {}, and this run's is one-slack",
+                Setting("solver", "multi-plane"),
+            )
+        )
     if executor.name not in ONE_PROCESS:
         raise ConfigError(
-            f"asynchronous with executor={executor.name!r}: expected 'threads' or 'serial', for "
-            "blocks see each other's changes only in one process"
+            message(
+                "{asynchronous} with {}: expected {} or {}, for blocks see each other's changes "
+                "only in one process",
+                Setting("executor", executor.name),
+                Value("threads"),
+                Value("serial"),
+            )
         )
