@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -176,9 +177,10 @@ class Choice(Kind):
         return Message(f"one of {', '.join(map(str, self.choices))}")
 
     def check(self, value: Any) -> Any:
-        for choice in self.choices:
-            if isinstance(value, (str, int)) and type(value) is type(choice) and value == choice:
-                return choice
+        if isinstance(value, (str, numbers.Real)) and not isinstance(value, bool):
+            for choice in self.choices:
+                if value == choice:
+                    return choice
         raise Unfit
 
     def parse(self, text: str) -> Any:

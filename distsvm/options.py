@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import cache
+from textwrap import wrap
 from typing import Any, TypeVar
 
 from distsvm.errors import ConfigError, nearest
-from distsvm.kinds import Kind, Truth, Unfit
+from distsvm.kinds import Kind, Or, Truth, Unfit
 from distsvm.wording import PYTHON, Message, Value, Words, message
 
 ABSENT: Any = object()
@@ -91,6 +92,8 @@ class Option:
         """The default as it is shown; empty where there is none to show."""
         if self.usual:
             return message(self.usual).worded(words)
+        if self.default is None and isinstance(self.kind, Or):
+            return words.value(None)
         if self.default is ABSENT or self.default is None or self.default == {}:
             return ""
         if isinstance(self.kind, Truth):  # a flag that is not given is not set
@@ -119,9 +122,13 @@ def option(
     return field(default=default, metadata=metadata)
 
 
-@cache
 def declared(cls: Any) -> Mapping[str, Option]:
     """The options that a dataclass declares, by the names of their fields."""
+    return _declared(cls)
+
+
+@cache
+def _declared(cls: Any) -> Mapping[str, Option]:
     return {own.name: _named(own) for own in fields(cls) if "option" in own.metadata}
 
 
@@ -137,10 +144,15 @@ def usual(cls: Any, name: str) -> Any:
     return declared(cls)[name].default
 
 
+def checked(made: Any, name: str) -> Any:
+    """The value of a declared field, refused if it does not fit."""
+    return declared(type(made))[name].check(getattr(made, name))
+
+
 def check_fields(made: Any) -> None:
     """Check every declared field of a dataclass, frozen or not, and keep the values as checked."""
-    for name, own in declared(type(made)).items():
-        object.__setattr__(made, name, own.check(getattr(made, name)))
+    for name in declared(type(made)):
+        object.__setattr__(made, name, checked(made, name))
 
 
 def built(cls: type[T], given: Mapping[str, Any]) -> T:
@@ -162,7 +174,8 @@ def parameters(*classes: Any) -> str:
         for name, own in declared(cls).items():
             unit = f", in {own.unit}" if own.unit else ""
             usual = "" if own.default is ABSENT else ", optional"
-            lines += [f"{name} : {own.kind.expected}{unit}{usual}", f"    {own.described()}"]
+            lines.append(f"{name} : {own.kind.expected}{unit}{usual}")
+            lines += wrap(own.described(), 92, initial_indent="    ", subsequent_indent="    ")
     return "\n".join(["Parameters", "----------", *lines])
 
 

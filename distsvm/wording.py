@@ -90,7 +90,8 @@ class Words:
         if isinstance(part, Value):
             return self.value(part.value)
         if isinstance(part, Form):
-            return getattr(part, self.form) or part.shell
+            text = getattr(part, self.form)
+            return part.shell if text is None else text
         return part
 
 

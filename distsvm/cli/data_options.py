@@ -7,79 +7,146 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from distsvm.cli.readers import Reader, names, of_type, whole
+from distsvm.cli.parser import ABSENT, Group, Parser
 from distsvm.cli.small_files import read_text
 from distsvm.data.files import unpacked_name
 from distsvm.data.opening import FORMATS, JSONL, TEXT, kind_of_files, open_data
 from distsvm.errors import ConfigError
+from distsvm.kinds import (
+    Constant,
+    Kind,
+    Plain,
+    Several,
+    Truth,
+    Unfit,
+    files,
+    names,
+    text,
+    truth,
+    whole,
+)  # fmt: skip
 from distsvm.model import Model
+from distsvm.options import Option, declared, option
 from distsvm.oracles.task import Task
 from distsvm.uris import check_secretless
-
-
-def _column(text: str) -> int | str:
-    try:
-        return int(text)
-    except ValueError:
-        return text
-
-
-def _templates(text: str) -> str:
-    if not text.startswith("@"):
-        return text
-    try:
-        return read_text(text[1:])
-    except (OSError, UnicodeDecodeError) as error:
-        raise argparse.ArgumentTypeError(f"{text[1:]} cannot be read ({error})") from error
-
-
-column = Reader(_column, "a whole number, or a name", of_type(int, str))
-templates = Reader(_templates, "text", of_type(str))
+from distsvm.wording import Message, message
 
 TABLES = ("svmlight", "parquet")
 SENTENCES = ("conll", "conllu")
 
 
-@dataclass(frozen=True)
+class ColumnOrName(Plain):
+    """The number of a column, or its name."""
+
+    expected = Message("a whole number, or a name")
+
+    def parse(self, text: str) -> int | str:
+        try:
+            return int(text)
+        except ValueError:
+            return text
+
+    def from_toml(self, found: Any) -> int | str:
+        if not isinstance(found, (int, str)) or isinstance(found, bool):
+            raise TypeError
+        return found
+
+
+class TemplateText(Kind):
+    """Templates, or @FILE with one a line."""
+
+    def parse(self, text: str) -> str:
+        if not text.startswith("@"):
+            return text
+        try:
+            return read_text(text[1:])
+        except (OSError, UnicodeDecodeError) as error:
+            raise Unfit(message("{} cannot be read ({})", text[1:], error)) from error
+
+
+@dataclass
 class Reading:
-    """An option of a reader: its flag, where it is parsed to, its name there, and its formats."""
+    """What readers of files take beside the paths: the arguments of open_data, by their names.
 
-    flag: str
-    dest: str
-    name: str
-    formats: tuple[str, ...]
+    Each has the formats that it is for.
+    """
+
+    dtype: str = option(
+        kind=Constant("float32"), flag="--float32", of=("svmlight",),
+        help="svmlight: keep features in half the memory",
+    )  # fmt: skip
+    label: str = option(
+        kind=text, flag="--label-column", metavar="NAME", of=("parquet",),
+        usual="label, or y where examples are no rows of features",
+        help="Parquet: the column of labels; it is not read for predictions, only kept apart from "
+        "the features",
+    )  # fmt: skip
+    features: str = option(
+        kind=text, flag="--features-column", metavar="NAME", of=("parquet",),
+        usual="features, if there is one, or x where examples are no rows of features",
+        help="Parquet: the column with all features of a row",
+    )  # fmt: skip
+    columns: list[str] = option(
+        kind=names, flag="--feature-columns", metavar="NAME,…", of=("parquet",),
+        usual="all columns of numbers but label and weight",
+        help="Parquet: one column a feature",
+    )  # fmt: skip
+    weight: str = option(
+        kind=text, flag="--weight-column", metavar="NAME", of=("parquet",),
+        help="Parquet: the column of example weights; at a given C, 2 is the example twice",
+    )  # fmt: skip
+    tag: int | str = option(
+        kind=ColumnOrName(), metavar="COLUMN", of=SENTENCES, usual="-1; CoNLL-U: xpos",
+        help="CoNLL: the column of the tag, from 0, or from the end if it is negative. CoNLL-U: "
+        "its name, such as upos",
+    )  # fmt: skip
+    word: int = option(
+        kind=whole(), metavar="COLUMN", of=("conll",), usual="0",
+        help="CoNLL: the column of the word, from 0",
+    )  # fmt: skip
+    templates: str = option(
+        kind=TemplateText(), metavar="TEXT", of=SENTENCES, usual="default",
+        help="CoNLL, CoNLL-U: the features of a token, such as 'word[-1..+1]; suffix(1..3)'; or "
+        "default, or pos; or @FILE with one template a line (the language is described in "
+        "distsvm/data/templates.py)",
+    )  # fmt: skip
+    hash_bits: int = option(
+        kind=whole(), flag="", of=SENTENCES, help="as the option of the task says"
+    )
+    max_length: int = option(
+        kind=whole(least=1), metavar="N", of=("treebank",), usual="none is left out",
+        help="trees: leave out sentences of more words, of {validation} too. A model does not keep "
+        "it: predict and evaluate take all sentences",
+    )  # fmt: skip
+    strip_empty: bool = option(
+        kind=Truth(both=True), of=("treebank",), usual="yes",
+        help="trees: take out empty elements (-NONE-)",
+    )  # fmt: skip
+    strip_functions: bool = option(
+        kind=Truth(both=True), of=("treebank",), usual="yes",
+        help="trees: take function tags and indices off labels (NP-SBJ-1 → NP)",
+    )  # fmt: skip
+    tokens: bool = option(
+        kind=truth, of=("text",),
+        help="plain text: words have blanks between them already, and are not split further",
+    )  # fmt: skip
 
 
-READING = (
-    Reading("--float32", "dtype", "dtype", ("svmlight",)),
-    Reading("--label-column", "label_column", "label", ("parquet",)),
-    Reading("--features-column", "features_column", "features", ("parquet",)),
-    Reading("--feature-columns", "feature_columns", "columns", ("parquet",)),
-    Reading("--weight-column", "weight_column", "weight", ("parquet",)),
-    Reading("--tag", "tag", "tag", SENTENCES),
-    Reading("--word", "word", "word", ("conll",)),
-    Reading("--templates", "templates", "templates", SENTENCES),
-    Reading("--hash-bits", "hash_bits", "hash_bits", SENTENCES),
-    Reading("--max-length", "max_length", "max_length", ("treebank",)),
-    Reading("--strip-empty", "strip_empty", "strip_empty", ("treebank",)),
-    Reading("--strip-functions", "strip_functions", "strip_functions", ("treebank",)),
-    Reading("--tokens", "tokens", "tokens", ("text",)),
-)
+def _dest(own: Option) -> str:
+    """Where the option is parsed to; its name alone might mean something else."""
+    return own.key.replace("-", "_") or own.name
 
 
-def add_data(
-    parser: argparse.ArgumentParser, *, required_labels: bool = True, trained: bool = False
-) -> argparse._ArgumentGroup:
+def add_data(parser: Parser, *, required_labels: bool = True, trained: bool = False) -> Group:
     """Add --data and how to read it; returns the group for more of the kind.
 
     With `trained`, a model's options are the defaults. Without `required_labels`, plain text may be
     given too, here, in files, or on standard input.
     """
     also = " What is not given is as it was in training." if trained else ""
-    group = parser.add_argument_group("data", f"How files are read.{also}")
-    absent = argparse.SUPPRESS
-    group.add_argument(
-        "--data", required=required_labels, nargs="+", metavar="FILE",
+    group = parser.group("data", f"How files are read.{also}")
+    group.flag(
+        "--data", files, required=required_labels, metavar="FILE",
         help="files, folders or patterns, here or elsewhere (s3://bucket/folder/*.svm). Classes: "
         "svmlight (.svm .svmlight .libsvm .txt …), Parquet or Arrow (.parquet .pq .arrow "
         ".feather), .jsonl. Sequences: .conll, .conllu, .svmhmm, .jsonl, Parquet. Trees: in "
@@ -88,100 +155,30 @@ def add_data(
            "sentence a line, also from standard input (-)"),
     )  # fmt: skip
     if not required_labels:
-        _add_text(group)
-    group.add_argument(
-        "--format", metavar="NAME", default=absent,
+        group.flag(
+            "--text", Several(text), metavar="SENTENCE",
+            help="sequences, trees over words: plain sentences, instead of --data. They are split "
+            "at blanks, and punctuation at the ends of a word is a word of its own",
+        )  # fmt: skip
+    group.flag(
+        "--format", text, metavar="NAME", default=ABSENT,
         help=f"{', '.join(dict.fromkeys(FORMATS.values()))}, where the names of the files do not "
         "say it",
     )  # fmt: skip
-    _add_tables(group, required_labels)
-    _add_sentences(group)
-    _add_trees(group, required_labels)
+    # A prediction is made for every sentence, and plain text is there to predict on.
+    left_out = "tokens" if required_labels else "max_length"
+    for name, own in declared(Reading).items():
+        if own.flag and name != left_out:
+            group.declared(own, dest=_dest(own))
     return group
-
-
-def _add_text(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--text", nargs="+", metavar="SENTENCE",
-        help="sequences, trees over words: plain sentences, instead of --data. They are split at "
-        "blanks, and punctuation at the ends of a word is a word of its own",
-    )  # fmt: skip
-    group.add_argument(
-        "--tokens", action="store_true", default=argparse.SUPPRESS,
-        help="plain text: words have blanks between them already, and are not split further",
-    )  # fmt: skip
-
-
-def _add_tables(group: argparse._ArgumentGroup, required_labels: bool) -> None:
-    absent = argparse.SUPPRESS
-    group.add_argument(
-        "--float32", dest="dtype", action="store_const", const="float32", default=absent,
-        help="svmlight: keep features in half the memory",
-    )  # fmt: skip
-    label = "" if required_labels else "; it is not read, only kept apart from the features"
-    group.add_argument(
-        "--label-column", metavar="NAME", default=absent,
-        help=f"Parquet: the column of labels. Default: label, or y where "
-        f"examples are no rows of features{label}",
-    )  # fmt: skip
-    group.add_argument(
-        "--features-column", metavar="NAME", default=absent,
-        help="Parquet: the column with all features of a row. Default: features, if there is one, "
-        "or x where examples are no rows of features",
-    )  # fmt: skip
-    group.add_argument(
-        "--feature-columns", type=names, metavar="NAME,…", default=absent,
-        help="Parquet: one column a feature. Default: all columns of numbers but label and weight",
-    )  # fmt: skip
-    group.add_argument(
-        "--weight-column", metavar="NAME", default=absent,
-        help="Parquet: the column of example weights; at a given C, 2 is the example twice",
-    )  # fmt: skip
-
-
-def _add_sentences(group: argparse._ArgumentGroup) -> None:
-    absent = argparse.SUPPRESS
-    group.add_argument(
-        "--tag", type=column, metavar="COLUMN", default=absent,
-        help="CoNLL: the column of the tag, from 0, or from the end if it is negative. Default: -1."
-        " CoNLL-U: its name, such as upos. Default: xpos",
-    )  # fmt: skip
-    group.add_argument(
-        "--word", type=whole, metavar="COLUMN", default=absent,
-        help="CoNLL: the column of the word, from 0. Default: 0",
-    )  # fmt: skip
-    group.add_argument(
-        "--templates", type=templates, metavar="TEXT", default=absent,
-        help="CoNLL, CoNLL-U: the features of a token, such as 'word[-1..+1]; suffix(1..3)'; or "
-        "default, or pos; or @FILE with one template a line (the language is described in "
-        "distsvm/data/templates.py). Default: default",
-    )  # fmt: skip
-
-
-def _add_trees(group: argparse._ArgumentGroup, required_labels: bool) -> None:
-    absent = argparse.SUPPRESS
-    if required_labels:  # a prediction is made for every sentence
-        group.add_argument(
-            "--max-length", type=whole, metavar="N", default=absent,
-            help="trees: leave out sentences of more words, of --validation too. A model does not "
-            "keep it: predict and evaluate take all sentences. Default: none is left out",
-        )  # fmt: skip
-    group.add_argument(
-        "--strip-empty", action=argparse.BooleanOptionalAction, default=absent,
-        help="trees: take out empty elements (-NONE-). Default: yes",
-    )  # fmt: skip
-    group.add_argument(
-        "--strip-functions", action=argparse.BooleanOptionalAction, default=absent,
-        help="trees: take function tags and indices off labels (NP-SBJ-1 → NP). Default: yes",
-    )  # fmt: skip
 
 
 def n_bytes_found(args: argparse.Namespace, task: Task, options: dict[str, Any]) -> int:
     """The size of the files to train on and to validate with: looked for, and not yet read."""
     n_bytes = 0
-    for files in (args.data, args.validation):
-        if files is not None:
-            n_bytes += open_data(files, tables=task.tables, **options).n_bytes or 0
+    for paths in (args.data, args.validation):
+        if paths is not None:
+            n_bytes += open_data(paths, tables=task.tables, **options).n_bytes or 0
     return n_bytes
 
 
@@ -200,7 +197,7 @@ def data_options(
     """
     for path in (*args.data, *(getattr(args, "validation", None) or ())):
         check_secretless(path)  # before any error can name it
-    given = [option for option in READING if hasattr(args, option.dest)]
+    given = [own for own in declared(Reading).values() if hasattr(args, _dest(own))]
     kind, format = _kind(args, given, formats, model)
     if kind not in formats:
         raise ConfigError(
@@ -211,12 +208,11 @@ def data_options(
         raise ConfigError(
             f"--data {args.data[0]}: plain text has no true outputs; it can only be predicted on"
         )
-    for option in given:
-        if kind not in option.formats:
-            raise ConfigError(
-                f"{option.flag} is for {' and '.join(option.formats)} files, these are {kind}"
-            )
-    options = {option.name: getattr(args, option.dest) for option in given}
+    for own in given:
+        if kind not in own.of:
+            flag = own.flag or f"--{own.name.replace('_', '-')}"
+            raise ConfigError(f"{flag} is for {' and '.join(own.of)} files, these are {kind}")
+    options = {own.name: getattr(args, _dest(own)) for own in given}
     return options | ({} if format is None else {"format": format})
 
 
@@ -226,7 +222,7 @@ def _all_end(paths: Sequence[str], *endings: str) -> bool:
 
 def _kind(
     args: argparse.Namespace,
-    given: list[Reading],
+    given: list[Option],
     formats: tuple[str, ...],
     model: Model | None,
 ) -> tuple[str, str | None]:
@@ -235,7 +231,7 @@ def _kind(
     plain = hasattr(args, "text") and _all_end(args.data, TEXT)
     if format is None:
         # Options of one table format say that the files are of it.
-        meant = [option.formats[0] for option in given if option.formats[0] in TABLES]
+        meant = [own.of[0] for own in given if own.of[0] in TABLES]
         format = meant[0] if meant else None
     if format is None and formats[0] == "treebank":  # trees in brackets have files of any name
         format = "text" if plain else "jsonl" if _all_end(args.data, *JSONL) else "treebank"

@@ -13,10 +13,11 @@ from distsvm.cli.contents import contents_of
 from distsvm.cli.formatting import asked_for, count, counted, pairs, seconds, size, small, value
 from distsvm.cli.models import add_model_task, read_model
 from distsvm.cli.output import Output
-from distsvm.cli.readers import whole
+from distsvm.cli.parser import Parser
 from distsvm.cli.strongest import listed
 from distsvm.cli.summary import CERTIFICATES, REASONS, in_words, working_set
 from distsvm.errors import DAMAGE, DistSVMError, ModelError
+from distsvm.kinds import path, whole
 from distsvm.model import Model
 from distsvm.oracles.description import describe
 from distsvm.solvers.base import Round
@@ -27,15 +28,15 @@ from distsvm.training.run_folder import RunFolder
 from distsvm.training.run_state import read_state
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("folder", metavar="DIR", help="a model, a checkpoint or a run")
-    parser.add_argument(
-        "--top", type=whole, default=10, metavar="N",
+    parser.general.flag(
+        "--top", whole(), default=10, metavar="N",
         help="show so many of the largest weights for and against: features of each class or tag, "
-        "transitions, rules. Default: 10",
+        "transitions, rules",
     )  # fmt: skip
-    parser.add_argument(
-        "--names", metavar="FILE",
+    parser.general.flag(
+        "--names", path, metavar="FILE",
         help="classes: names of the features, one a line. Default: their numbers, as in the data",
     )  # fmt: skip
     add_model_task(parser)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import asdict
 
 from distsvm.cli import exits
 from distsvm.cli.formatting import count, pairs, seconds, share, size, table
 from distsvm.cli.output import Output
-from distsvm.cli.readers import Reader, amounts, between, number, whole
+from distsvm.cli.parser import Parser
 from distsvm.errors import ConfigError
+from distsvm.kinds import Number, amounts, number, whole
 from distsvm.planning.constants import MEASURED
 from distsvm.planning.cost import RANGES, Plan, Problem, economical, fastest, overridden, plan
 
@@ -22,56 +24,56 @@ PHASES = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.usage = "distsvm plan --examples N --dim D --oracle-ms T [--workers K] [options]"
     parser.description = (
         "What a fresh round of 1-slack training would cost on a Ray cluster: time, memory and\n"
         "network, by a formula (distsvm/planning/cost.py) from constants that benchmarks/plan.py\n"
         "measures. The network's speed is assumed; give your own."
     )
-    what = parser.add_argument_group("the problem")
-    what.add_argument("--examples", type=_in("examples"), required=True, metavar="N")
-    what.add_argument("--dim", type=_in("dim"), required=True, metavar="D", help="length of w")
-    what.add_argument(
-        "--oracle-ms", type=_in("oracle_s", unit=1000), required=True, metavar="T",
+    what = parser.group("the problem")
+    what.flag("--examples", _in("examples"), "how many", required=True, metavar="N")
+    what.flag("--dim", _in("dim"), required=True, metavar="D", help="length of w")
+    what.flag(
+        "--oracle-ms", _in("oracle_s", unit=1000), required=True, metavar="T",
         help="milliseconds of one oracle call on one core (the run's report has them)",
     )  # fmt: skip
-    what.add_argument(
-        "--nonzeros", type=_in("nonzeros"), metavar="N",
+    what.flag(
+        "--nonzeros", _in("nonzeros"), metavar="N",
         help="of a worker's summed cut. Default: all, a dense cut",
     )  # fmt: skip
-    what.add_argument(
-        "--example-bytes", type=_in("example_bytes"), default=1000.0, metavar="B",
-        help="memory of one packed example. Default: 1000",
+    what.flag(
+        "--example-bytes", _in("example_bytes"), default=1000.0, metavar="B",
+        help="memory of one packed example",
     )  # fmt: skip
-    what.add_argument(
-        "--cuts", type=_in("cuts", whole), default=100, metavar="N",
-        help="in the working set. Default: 100",
+    what.flag(
+        "--cuts", _in("cuts", whole), default=100, metavar="N",
+        help="in the working set",
     )  # fmt: skip
-    what.add_argument(
-        "--rounds", type=_in("rounds", whole), metavar="N",
+    what.flag(
+        "--rounds", _in("rounds", whole), metavar="N",
         help="say what so many fresh rounds take, too",
     )  # fmt: skip
-    where = parser.add_argument_group("the cluster")
-    where.add_argument(
-        "--workers", type=_in("workers", whole), metavar="K",
+    where = parser.group("the cluster")
+    where.flag(
+        "--workers", _in("workers", whole), metavar="K",
         help="Default: those with the shortest round",
     )  # fmt: skip
-    where.add_argument(
-        "--workers-per-node", type=_in("workers_per_node", whole), default=8, metavar="N",
-        help="Default: 8",
+    where.flag(
+        "--workers-per-node", _in("workers_per_node", whole), default=8, metavar="N",
+        help="how many live on a node",
     )  # fmt: skip
-    where.add_argument(
-        "--constants", type=amounts, default={}, metavar="NAME=N,…",
+    where.flag(
+        "--constants", amounts, default={}, metavar="NAME=N,…",
         help="your own measurements, in seconds, bytes and bytes a second. Default: "
         + ", ".join(f"{name}={value:g}" for name, value in asdict(MEASURED).items()),
     )  # fmt: skip
 
 
-def _in(name: str, reader: Reader = number, unit: float = 1) -> Reader:
-    """A reader of what can be planned for, in so many units a one of the library's."""
+def _in(name: str, kind: Callable[..., Number] = number, unit: float = 1) -> Number:
+    """The kind of numbers that can be planned for, in so many units a one of the library's."""
     least, most = RANGES[name]
-    return between(reader, unit * least, unit * most)
+    return kind(least=unit * least, most=unit * most)
 
 
 def run(args: argparse.Namespace, output: Output) -> int:

@@ -16,6 +16,7 @@ from distsvm.cli.formatting import count, counted, seconds
 from distsvm.cli.models import add_model, read_model
 from distsvm.cli.options import WHERE, add_place, check_config, given_config
 from distsvm.cli.output import Output
+from distsvm.cli.parser import Parser
 from distsvm.cli.predictions import add_writers, make_writer
 from distsvm.cli.streaming import over_pieces
 from distsvm.cli.targets import written_file
@@ -23,19 +24,20 @@ from distsvm.cli.task_options import formats_of
 from distsvm.data.shard import ShardSpec
 from distsvm.data.words import lines_of, sentences_of
 from distsvm.errors import ConfigError
+from distsvm.kinds import path
 from distsvm.model import Model
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.usage = (
         "distsvm predict --model DIR --data FILE … --output FILE [options]\n"
         "       distsvm predict --model DIR --text SENTENCE … --output - [options]\n"
         "       distsvm predict CONFIG.toml [options]"
     )
     add_model(parser)
-    group = parser.add_argument_group("output of predictions")
-    group.add_argument(
-        "--output", metavar="FILE",
+    group = parser.group("output of predictions")
+    group.flag(
+        "--output", path, metavar="FILE",
         help="one prediction a line, in the order of the data; - for standard output. Classes: the "
         "label. Sequences: the tags, with blanks between them. Trees: in brackets, and flat under "
         "TOP where a sentence is outside the grammar or too long for the model's --memory-mb; a "

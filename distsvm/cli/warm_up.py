@@ -16,6 +16,7 @@ import numpy as np
 from distsvm.cli import exits
 from distsvm.cli.formatting import counted, seconds
 from distsvm.cli.output import Output
+from distsvm.cli.parser import Parser
 from distsvm.data.synthetic import make_multiclass, make_sparse_multiclass, make_tagged_sentences
 from distsvm.data.templates import Templates
 from distsvm.data.writers import write_svmlight
@@ -42,7 +43,7 @@ LIMITED = {"solver": "multi-plane", "plane_memory_mb": 0.04}
 N = 12  # examples: types decide what is compiled, not sizes
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """It has none of its own."""
 
 

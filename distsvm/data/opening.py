@@ -15,6 +15,8 @@ from scipy import sparse
 from distsvm.data.dataset import Dataset, PairData, TableData, Unlabelled
 from distsvm.data.files import PACKED, TREE_ENDINGS, find_files, packing, unpacked_name
 from distsvm.errors import ConfigError, DataError
+from distsvm.kinds import choice
+from distsvm.wording import message
 
 # The last four are the names of LIBSVM's collection.
 SVMLIGHT = {"", ".svm", ".svmlight", ".libsvm", ".txt", ".dat", ".t", ".tr", ".val", ".scale"}
@@ -142,7 +144,7 @@ def kind_of_files(source: Any, format: str | None = None, tables: bool = True) -
     if hasattr(source, "specs") or not names_files(source):
         return None
     if format is not None and format not in FORMATS:
-        raise ConfigError(f"format={format!r}: expected one of {', '.join(FORMATS)}")
+        raise ConfigError("format", format, choice(*FORMATS).expected)
     return FORMATS[format] if format else _format_of(find_files(source), tables)
 
 
@@ -227,12 +229,19 @@ def _format_of(files: Sequence[str], tables: bool) -> str:
             formats["treebank"] = file
         else:
             raise DataError(
-                f"{file}: the name does not say what the file is; endings are known of svmlight "
-                f"({' '.join(sorted(SVMLIGHT - {''}))}), sentences ({' '.join(SENTENCES)}), "
-                f"JSON lines ({' '.join(sorted(JSONL))}) and trees ({' '.join(TREE_ENDINGS)}), "
-                f"all also with {', '.join(PACKED)}, and Parquet "
-                f"({' '.join(sorted(PARQUET))}); otherwise give format= and one of "
-                f"{', '.join(FORMATS)}"
+                message(
+                    "{}: the name does not say what the file is; endings are known of svmlight "
+                    "({}), sentences ({}), JSON lines ({}) and trees ({}), all also with {}, and "
+                    "Parquet ({}); otherwise give {format} and one of {}",
+                    file,
+                    " ".join(sorted(SVMLIGHT - {""})),
+                    " ".join(SENTENCES),
+                    " ".join(sorted(JSONL)),
+                    " ".join(TREE_ENDINGS),
+                    ", ".join(PACKED),
+                    " ".join(sorted(PARQUET)),
+                    ", ".join(FORMATS),
+                )
             )
     if len(formats) > 1:
         raise DataError(f"files of two formats: {' and '.join(sorted(formats.values()))}")

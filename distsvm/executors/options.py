@@ -20,13 +20,13 @@ class RayOptions(Limits):
     )  # fmt: skip
     resources_per_worker: dict[str, float] | None = option(
         None, kind=amounts, flag="--resources", metavar="NAME=N,…", of=("ray",), usual="CPU=1",
-        help="what one Ray worker needs",
+        help="what one worker needs",
     )  # fmt: skip
     placement_timeout_s: float = option(
         60.0, kind=number(least=0, infinite=True), flag="--placement-timeout", metavar="S",
         unit="s", of=("ray",),
-        help="seconds to wait for the cluster's address to answer, and then for the next Ray "
-        "worker to be placed",
+        help="seconds to wait for the cluster's address to answer, and then for the next worker "
+        "to be placed",
     )  # fmt: skip
 
 

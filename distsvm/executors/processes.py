@@ -31,6 +31,7 @@ from distsvm.executors.remote import RemoteExecutor
 from distsvm.executors.serving import serve
 from distsvm.executors.transport import Gone, Request, Transport
 from distsvm.options import built
+from distsvm.wording import Setting, message
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _PATIENCE_S = 5.0  # for a process that was told to end
@@ -102,8 +103,11 @@ class ProcessTransport(Transport):
     def launch(self, workers: Sequence[int], timeout_s: float | None = None) -> Mapping[int, str]:
         if multiprocessing.current_process().daemon:
             raise ConfigError(
-                "this process may not start others (it is daemonic, as in a multiprocessing.Pool):"
-                ' use executor="threads" or "serial" here'
+                message(
+                    "this process may not start others (it is daemonic, as in a "
+                    "multiprocessing.Pool): use {} or serial here",
+                    Setting("executor", "threads"),
+                )
             )
         if self._finalizer is None:
             self._finalizer = weakref.finalize(

@@ -84,7 +84,7 @@ class Limits:
     )  # fmt: skip
     call_timeout_s: float | None = option(
         None, kind=number(above=0, infinite=True).or_none(), flag="--call-timeout", metavar="S",
-        unit="s", of=REMOTE, usual="none", help="seconds that one call of a worker may take",
+        unit="s", of=REMOTE, help="seconds that one call of a worker may take",
     )  # fmt: skip
     min_workers: int | None = option(
         None, kind=whole(least=1), metavar="N", of=("ray",),

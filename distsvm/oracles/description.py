@@ -13,6 +13,7 @@ from distsvm.oracles.task import Task
 from distsvm.structures.classes.task import BinaryTask, MulticlassTask
 from distsvm.structures.sequences.task import SequenceTask
 from distsvm.structures.trees.task import ParseTask
+from distsvm.wording import Form, message
 
 TASKS: dict[str, type[Task]] = {
     "binary": BinaryTask,
@@ -49,8 +50,14 @@ def rebuild(
     cls = task_class or TASKS.get(data["task"])
     if cls is None:
         raise ModelError(
-            f"the model is of the task {data['task']!r}, which is not built in; "
-            "pass its class: load_model(path, task=...), or resume(run_dir, task=...)"
+            message(
+                "the model is of the task {}, which is not built in; {}",
+                repr(data["task"]),
+                Form(
+                    "pass its class: load_model(path, task=...), or resume(run_dir, task=...)",
+                    "name its class: --task FILE.py:CLASS",
+                ),
+            )
         )
     values = {name: from_json(value) for name, value in data["fields"].items()}
     unknown = (set(values) | set(arrays)) - {f.name for f in fields(cls)}  # type: ignore[arg-type]

@@ -7,7 +7,10 @@ from distsvm.solvers.base import SolverOptions
 from distsvm.solvers.multi_plane import MultiPlane
 from distsvm.solvers.one_slack import OneSlack
 
-SOLVERS: dict[str, type] = {"one-slack": OneSlack, "multi-plane": MultiPlane}
+SOLVERS: dict[str, type[OneSlack] | type[MultiPlane]] = {
+    "one-slack": OneSlack,
+    "multi-plane": MultiPlane,
+}
 
 
 def solver_options() -> dict[str, type[SolverOptions]]:

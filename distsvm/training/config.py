@@ -66,12 +66,12 @@ class TrainConfig:
         help="in units of the loss: stop when primal − dual ≤ C·eps",
     )  # fmt: skip
     rel_gap: float | None = option(
-        None, kind=number(least=0).or_none(), metavar="X", group=STOPPING, free=True, usual="none",
+        None, kind=number(least=0).or_none(), metavar="X", group=STOPPING, free=True,
         help="no unit: stop when (primal − dual) / primal ≤ X. Alone it is the only rule of the "
         "gap; with {eps}, what comes first",
     )  # fmt: skip
     max_rounds: int | None = option(
-        None, kind=whole(least=1).or_none(), metavar="N", group=STOPPING, free=True, usual="none",
+        None, kind=whole(least=1).or_none(), metavar="N", group=STOPPING, free=True,
         help="stop after so many rounds of the whole run. The last round allowed asks the oracle, "
         "so that it certifies. Where it would not have asked without the limit, no checkpoint "
         "holds it: a resumed run makes that round again, and has the bits of a run with a larger "
@@ -79,7 +79,6 @@ class TrainConfig:
     )  # fmt: skip
     max_seconds: float | None = option(
         None, kind=number(above=0).or_none(), metavar="S", group=STOPPING, free=True, unit="s",
-        usual="none",
         help="stop after so many seconds of this session, in the middle of a round if need be, "
         "within one call of the search. A round that is cut short raises the dual and certifies "
         "no primal value, and no checkpoint holds it",

@@ -36,6 +36,7 @@ from distsvm.training.run_folder import RunFolder, described_data
 from distsvm.training.saving import Saving, problem_of
 from distsvm.training.solving import Choice, cache_size, cut_data, make_solver
 from distsvm.training.validation import Watch
+from distsvm.wording import Setting, message
 from distsvm.workers.shard_worker import ShardWorker
 
 log = logging.getLogger(__name__)
@@ -67,8 +68,12 @@ class Trainer:
         self.callbacks = [*callbacks, *logged]
         if config.rescaling not in task.rescalings:
             raise ConfigError(
-                f"rescaling={config.rescaling!r}: {type(task).__name__} can do "
-                f"{', '.join(sorted(task.rescalings))}"
+                message(
+                    "{}: {} can do {}",
+                    Setting("rescaling", config.rescaling),
+                    type(task).__name__,
+                    ", ".join(sorted(task.rescalings)),
+                )
             )
         self.given_task, self.watching = task, watching
         self.folder = None if config.run_dir is None else RunFolder(config.run_dir)
@@ -89,7 +94,7 @@ class Trainer:
     def hold(self) -> None:
         """Hold the folder of a run that is there, to go on with it."""
         if self.folder is None:
-            raise ConfigError("resume=True needs run_dir, the folder of the run")
+            raise ConfigError(message("resume=True needs {run_dir}, the folder of the run"))
         run = self.folder.read()  # or nothing must be written there
         self.choice = Choice.recorded(run, self.folder.path / "run.json")
         self.folder.hold()

@@ -25,6 +25,7 @@ from distsvm.oracles.climber import Live
 from distsvm.oracles.oracle import Oracle, Separation
 from distsvm.oracles.task import Task
 from distsvm.storage import place, read_each, write_each
+from distsvm.wording import Setting, message
 from distsvm.workers.ascent import BlockAscent
 from distsvm.workers.cache import PlaneCache
 from distsvm.workers.pieced_ascent import PiecedAscent
@@ -129,7 +130,12 @@ class ShardWorker:
         if task.unfit == "error":
             for row, reason in unfit.items():
                 raise DataError(
-                    f'{self.oracle.names[row]}: {reason}; unfit="drop" leaves such examples out'
+                    message(
+                        "{}: {}; {} leaves such examples out",
+                        self.oracle.names[row],
+                        reason,
+                        Setting("unfit", "drop"),
+                    )
                 )
         if unfit:
             kept = np.delete(np.arange(self.oracle.n), list(unfit))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 
 from distsvm.cli.output import Output
+from distsvm.cli.parser import Group
 from distsvm.cli.structure import chosen
 from distsvm.cli.writer import Writer
 from distsvm.errors import ConfigError
@@ -21,7 +22,7 @@ from distsvm.structures.trees import predictions as parse
 MODULES = (classes, sequence, parse, own)
 
 
-def add_writers(group: argparse._ArgumentGroup) -> None:
+def add_writers(group: Group) -> None:
     """Add the options of every structure."""
     for module in MODULES:
         module.add(group)

@@ -1,24 +1,28 @@
 """The options of tasks: which structure, which loss, and what only some structures have.
 
-A module for each structure has its TITLE, the FORMATS of files that it reads, the FLAGS of its own
-options by the task's fields, `add(group)`, which adds these, and `make(name, given)`.
+A module for each structure has its TITLE, the FORMATS of files that it reads, the OPTIONS that its
+task declares, the FLAGS of its own ones by the task's fields, `add(group)`, which adds these, and
+`make(name, given)`.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from distsvm.cli.readers import number
+from distsvm.cli.parser import Parser
 from distsvm.errors import ConfigError
+from distsvm.kinds import text
+from distsvm.options import ABSENT, Option
 from distsvm.oracles.description import TASKS
 from distsvm.oracles.task import Task
 from distsvm.structures.classes import options as classes
 from distsvm.structures.own import options as own
 from distsvm.structures.sequences import options as sequence
 from distsvm.structures.trees import options as parse
+from distsvm.wording import message
 
 STRUCTURES: dict[str, ModuleType] = {
     "binary": classes,
@@ -27,32 +31,42 @@ STRUCTURES: dict[str, ModuleType] = {
     "sequence": sequence,
 }
 SHARED = {"losses": "--loss", "loss_scale": "--loss-scale", "unfit": "--unfit"}
+MODULES = (*dict.fromkeys(STRUCTURES.values()), own)
 
 
-def add_task(parser: argparse.ArgumentParser) -> None:
+def task_options() -> list[Option]:
+    """Every option of a task: those that several structures have, and then their own."""
+    shared: dict[str, Option] = {}
+    for module in MODULES:
+        shared = {name: own for name, own in module.OPTIONS.items() if name in SHARED} | shared
+    losses = ". ".join(f"{module.TITLE.capitalize()}: {module.LOSSES}" for module in MODULES)
+    shared["losses"] = replace(
+        shared["losses"], kind=text, help=message("{}", losses), default=ABSENT
+    )
+    shared["unfit"] = replace(
+        shared["unfit"], help=message("sequence, parse: {}", shared["unfit"].help)
+    )
+    return [*shared.values(), *(each for module in MODULES for each in own_options(module))]
+
+
+def own_options(module: ModuleType) -> list[Option]:
+    """The options that only this structure has."""
+    return [each for name, each in module.OPTIONS.items() if name not in SHARED]
+
+
+def add_task(parser: Parser) -> None:
     """Add --task and what a task can be told."""
-    group = parser.add_argument_group("task")
-    absent = argparse.SUPPRESS
-    group.add_argument(
-        "--task", required=True, metavar="TASK",
+    group = parser.group("task")
+    group.flag(
+        "--task", text, required=True, metavar="TASK",
         help=f"what to predict: {', '.join(sorted(STRUCTURES))}, or a task of your own as "
         "FILE.py:CLASS",
     )  # fmt: skip
-    modules = [*dict.fromkeys(STRUCTURES.values()), own]
-    losses = ". ".join(f"{module.TITLE.capitalize()}: {module.LOSSES}" for module in modules)
-    group.add_argument("--loss", dest="losses", metavar="LOSS", default=absent, help=f"{losses}")
-    group.add_argument(
-        "--loss-scale", type=number, metavar="S", default=absent,
-        help="multiplies every loss, and so the unit of --eps. Default: 1",
-    )  # fmt: skip
-    group.add_argument(
-        "--unfit", choices=("error", "drop"), default=absent,
-        help="sequence, parse: what to do with training examples whose output breaks the hard "
-        "constraints or the grammar: refuse the first by name (error, the default), or leave all "
-        "of them out and count them (drop)",
-    )  # fmt: skip
-    for module in modules:
-        module.add(parser.add_argument_group(f"task: {module.TITLE} only"))
+    for each in task_options():
+        if each.name in SHARED:
+            group.declared(each)
+    for module in MODULES:
+        module.add(parser.group(f"task: {module.TITLE} only"))
 
 
 def make_task(args: argparse.Namespace) -> Task:
@@ -72,8 +86,6 @@ def make_task(args: argparse.Namespace) -> Task:
             raise ConfigError(f"{SHARED[field]} is not for --task {args.task}")
     if chosen is own:
         return own.make(args.task, given)
-    if not 0 < given.get("loss_scale", 1.0) < math.inf:
-        raise ConfigError(f"--loss-scale {given['loss_scale']}: expected a number > 0")
     return chosen.make(TASKS[args.task], given)
 
 

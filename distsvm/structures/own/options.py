@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import sys
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from distsvm.cli.readers import settings
+from distsvm.cli.parser import Group
 from distsvm.data.opening import FORMATS as ALL_FORMATS
 from distsvm.errors import ConfigError
+from distsvm.kinds import Plain, Table
+from distsvm.options import Option
 from distsvm.oracles.task import Task
+from distsvm.wording import message
 
 TITLE = "tasks of your own"
 # Those whose examples are values of Python, and not arrays packed for a kernel.
 FORMATS = tuple(name for name in ("jsonl", "parquet", "treebank") if name in ALL_FORMATS)
 LOSSES = "have theirs in their code"
-FLAGS = {"task_options": "--task-options"}
+OPTIONS = {
+    "task_options": Option(
+        Table(Plain(), "numbers, texts and truth values"),
+        message("fields of the task, such as dim=8"),
+        flag="--task-options",
+        metavar="NAME=VALUE,…",
+        name="task_options",
+    )
+}
+FLAGS = {name: own.flag for name, own in OPTIONS.items()}
 
 
-def add(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--task-options", type=settings, metavar="NAME=VALUE,…", default=argparse.SUPPRESS,
-        help="fields of the task, such as dim=8",
-    )  # fmt: skip
+def add(group: Group) -> None:
+    for own in OPTIONS.values():
+        group.declared(own)
 
 
 def named(name: str) -> bool:

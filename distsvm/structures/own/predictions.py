@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from distsvm.cli.output import Output
+from distsvm.cli.parser import Group
 from distsvm.cli.writer import Writer
 from distsvm.data.shard import ShardSpec
 from distsvm.model import Model
@@ -16,7 +17,7 @@ TITLE = "tasks of your own"
 FLAGS: dict[str, str] = {}
 
 
-def add(group: argparse._ArgumentGroup) -> None:
+def add(group: Group) -> None:
     """Such tasks have no options of their own."""
 
 

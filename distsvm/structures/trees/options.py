@@ -2,50 +2,28 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
-from distsvm.cli.readers import number, whole
+from distsvm.cli.parser import Group
 from distsvm.errors import ConfigError
+from distsvm.options import declared
 from distsvm.oracles.task import Task
+from distsvm.structures.trees.task import ParseTask
+from distsvm.wording import message
 
 TITLE = "trees"
 FORMATS = ("treebank", "jsonl", "text")
-LOSSES = (
-    "f1 (default), 1 − F1 over the spans of binary trees; brackets, how many labelled ones are in "
-    "one of the trees only; zero-one; or f1-brackets, 1 − F1 over the original brackets, for "
-    "sentences of at most 10 words"
-)
-FLAGS = {
-    "max_chain": "--max-chain",
-    "memory_mb": "--memory-mb",
-    "words": "--words",
-    "min_word_count": "--min-word-count",
-}
+OPTIONS = declared(ParseTask)
+LOSSES = OPTIONS["losses"].help
+FLAGS = {name: OPTIONS[name].flag for name in ("max_chain", "memory_mb", "words", "min_word_count")}
 
 
-def add(group: argparse._ArgumentGroup) -> None:
-    absent = argparse.SUPPRESS
-    group.add_argument(
-        "--max-chain", type=whole, metavar="N", default=absent,
-        help="longest unary chain, in rules, that is possible without having been seen. Default: 4",
-    )  # fmt: skip
-    group.add_argument(
-        "--memory-mb", type=number, metavar="MB", default=absent,
-        help="limit of the memory (in MiB) that the search takes for one sentence. Default: 1024",
-    )  # fmt: skip
-    group.add_argument(
-        "--words", action="store_true", default=absent,
-        help="a grammar over words, which predicts tags too. Default: over the tags of the data",
-    )  # fmt: skip
-    group.add_argument(
-        "--min-word-count", type=whole, metavar="N", default=absent,
-        help="with --words: words that come less often in training are known by their class (shape "
-        "and suffix) alone. Default: 2",
-    )  # fmt: skip
+def add(group: Group) -> None:
+    for name in FLAGS:
+        group.declared(OPTIONS[name])
 
 
 def make(task_class: type[Task], given: dict[str, Any]) -> Task:
     if "min_word_count" in given and "words" not in given:
-        raise ConfigError("--min-word-count is for grammars over words: give --words too")
+        raise ConfigError(message("{min_word_count} is for grammars over words: give {words} too"))
     return task_class(**given)
