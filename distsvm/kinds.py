@@ -195,6 +195,8 @@ class Truth(Kind):
     """True or False; a flag without a value means True, and --no-FLAG, if `both`, False."""
 
     expected = Message(Value(True), " or ", Value(False))
+    given: Any = True
+    """The option's value where the flag stands."""
 
     def __init__(self, both: bool = False) -> None:
         self.both = both
@@ -211,7 +213,7 @@ class Constant(Truth):
 
     def __init__(self, value: Any) -> None:
         super().__init__()
-        self.value = value
+        self.given = value
 
     def check(self, value: Any) -> Any:
         return value

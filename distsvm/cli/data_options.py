@@ -61,7 +61,7 @@ class TemplateText(Kind):
         try:
             return read_text(text[1:])
         except (OSError, UnicodeDecodeError) as error:
-            raise Unfit(message("{} cannot be read ({})", text[1:], error)) from error
+            raise Unfit(message("the file cannot be read ({})", error)) from error
 
 
 @dataclass

@@ -55,7 +55,7 @@ def add_sending(parser: Parser) -> None:
         help="that runs Python on the cluster",
     )  # fmt: skip
     group.flag(
-        "--largest-mb", number(above=0), metavar="MB", default=Package.largest_mb,
+        "--largest-mb", number(least=0), metavar="MB", default=Package.largest_mb,
         help="refuse to send more",
     )  # fmt: skip
     group.flag("--detach", truth, help="do not follow the job's output")

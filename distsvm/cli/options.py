@@ -12,7 +12,7 @@ from distsvm.errors import ConfigError
 from distsvm.executors import make_executor
 from distsvm.executors.options import RayOptions
 from distsvm.jobs.client import is_job_address, shown_address
-from distsvm.options import declared
+from distsvm.options import Option, declared
 from distsvm.solvers import solver_options
 from distsvm.training.config import PLACE, TrainConfig, all_options
 from distsvm.wording import Setting, message
@@ -20,24 +20,27 @@ from distsvm.wording import Setting, message
 WHERE = ("executor", "n_workers")
 
 
-def add_config(parser: Parser, fields: Collection[str] | None = None) -> None:
-    """Add the options of these names (all, unless given)."""
-    titles: dict[str, list[Any]] = {}
+def config_options() -> dict[str, list[Option]]:
+    """The options of training, of executors and of solvers, by the titles of their groups."""
+    titles: dict[str, list[Option]] = {}
     for own in declared(TrainConfig).values():
         titles.setdefault(own.group, []).append(own)
         if own.name == "n_workers":
             for each in declared(RayOptions).values():
                 of = message("({}) {}", ", ".join(each.of), each.help)
                 titles[PLACE].append(replace(each, help=of))
-    titles = {title: own for title, own in titles.items() if title}
     seen: set[str] = set()
     for solver, cls in solver_options().items():
-        titles[f"solver {solver} only"] = [
-            own for name, own in declared(cls).items() if name not in seen
-        ]
+        mine = [own for name, own in declared(cls).items() if name not in seen]
+        titles[f"solver {solver} only"] = mine
         seen |= declared(cls).keys()
+    return titles
+
+
+def add_config(parser: Parser, fields: Collection[str] | None = None) -> None:
+    """Add the options of these names (all, unless given)."""
     executors = declared(RayOptions).keys()
-    for title, options in titles.items():
+    for title, options in config_options().items():
         chosen = [
             own for own in options
             if own.flag and (fields is None or own.name in fields or own.name in executors)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -10,7 +11,7 @@ from typing import Any, NoReturn
 from distsvm.cli import exits
 from distsvm.cli.output import Output
 from distsvm.cli.words import SHELL
-from distsvm.kinds import Constant, Count, Kind, Several, Truth, Unfit
+from distsvm.kinds import Count, Kind, Several, Truth, Unfit
 from distsvm.options import Option
 from distsvm.wording import message
 
@@ -56,7 +57,8 @@ class Group:
         """Add an option of the verb's own."""
         dest = dest or name.removeprefix("--").replace("-", "_")
         option = Option(kind, message(help), name, metavar, name=dest, default=default)
-        more: dict[str, Any] = {"dest": dest, "default": default}
+        is_truth = isinstance(kind, Truth) and default is None
+        more: dict[str, Any] = {"dest": dest, "default": False if is_truth else default}
         if required:
             more["required"] = True
         shown = option.help.worded(SHELL) if default is ABSENT else option.described(SHELL)
@@ -92,9 +94,19 @@ class Parser(argparse.ArgumentParser):
                 names.add(f"--no-{key}")
         return names
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        try:
+            return super().parse_known_args(args, namespace)
+        except _Refused as error:
+            self.error(str(error))
+
     def error(self, message: str) -> NoReturn:
         Output().error(f"{message} (see '{self.prog} --help')")
         self.exit(exits.USAGE)
+
+
+class _Refused(Exception):
+    """A text that is no value of its option; not one of the errors that argparse words itself."""
 
 
 def _form(option: Option) -> dict[str, Any]:
@@ -103,24 +115,24 @@ def _form(option: Option) -> dict[str, Any]:
     if isinstance(kind, Truth) and kind.both:
         return {"action": argparse.BooleanOptionalAction}
     if isinstance(kind, Truth):
-        const = kind.value if isinstance(kind, Constant) else True
-        return {"action": "store_const", "const": const}
+        return {"action": "store_const", "const": kind.given}
     if isinstance(kind, Count):
         return {"action": "count"}
     if isinstance(kind, Several):
         how = {"action": "append"} if kind.repeated else {"nargs": "+"}
-        return {"type": _typed(kind.item), "metavar": metavar, **how}
-    return {"type": _typed(kind), "metavar": metavar}
+        return {"type": _typed(option, kind.item), "metavar": metavar, **how}
+    return {"type": _typed(option, kind), "metavar": metavar}
 
 
-def _typed(kind: Kind) -> Callable[[str], Any]:
+def _typed(option: Option, kind: Kind) -> Callable[[str], Any]:
     """What argparse calls with the text of an option."""
 
     def read(text: str) -> Any:
         try:
             return kind.read(text)
         except Unfit as error:
-            said = error.said or message("expected {}, got {}", kind.expected, repr(text))
-            raise argparse.ArgumentTypeError(said.worded(SHELL)) from None
+            said = error.said or message("expected {}", kind.expected)
+            typed = f"{option.flag} {shlex.quote(text)}"
+            raise _Refused(f"{typed}: {said.worded(SHELL)}") from None
 
     return read

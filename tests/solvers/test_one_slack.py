@@ -172,12 +172,12 @@ def test_the_theory_bounds_the_rounds(rescaling):
     rounds = run(rescaling=rescaling, eps=0.01, cache_size=0, stabilise=1.0).n_rounds
     planes = all_planes(ToyChain(), INPUTS, OUTPUTS, "margin")
     square = max(p @ p for rows in planes for p, _ in rows)
-    solver = OneSlack(C=C, eps=0.01, rescaling=rescaling)
+    solver = OneSlack(C=C, eps=0.01, rescaling=rescaling, stabilise=1.0)
     bound = solver.bound_on_rounds(1, square, 1.0)
     by_hand = max(0, math.ceil(math.log2(1 / (4 * square * C)))) + math.ceil(16 * square * C / 0.01)
     assert rounds <= bound == by_hand
     assert solver.bound_on_rounds(1, None, 1.0) is None
-    assert OneSlack(C=1e-9, eps=1.0).bound_on_rounds(1, 1.0, 1.0) is None
+    assert OneSlack(C=1e-9, eps=1.0, stabilise=1.0).bound_on_rounds(1, 1.0, 1.0) is None
 
 
 def test_the_bound_on_rounds_is_that_of_theorem_5_to_the_last_round():

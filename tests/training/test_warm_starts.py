@@ -16,7 +16,9 @@ from distsvm.vectors import to_dense
 
 def trainer_at(C, solver, **config):
     task, X, y = chains()
-    trainer = Trainer(task, TrainConfig(solver=solver, n_shards=3, **SERIAL, **config), [])
+    trainer = Trainer(
+        task, TrainConfig.from_dict({"solver": solver, "n_shards": 3, **SERIAL, **config}), []
+    )
     trainer.load(X, y, None, {}, None)
     trainer.begin(C=C)
     trainer.run()

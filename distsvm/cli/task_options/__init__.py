@@ -34,8 +34,8 @@ SHARED = {"losses": "--loss", "loss_scale": "--loss-scale", "unfit": "--unfit"}
 MODULES = (*dict.fromkeys(STRUCTURES.values()), own)
 
 
-def task_options() -> list[Option]:
-    """Every option of a task: those that several structures have, and then their own."""
+def shared_options() -> list[Option]:
+    """The options that tasks of several structures have."""
     shared: dict[str, Option] = {}
     for module in MODULES:
         shared = {name: own for name, own in module.OPTIONS.items() if name in SHARED} | shared
@@ -46,7 +46,12 @@ def task_options() -> list[Option]:
     shared["unfit"] = replace(
         shared["unfit"], help=message("sequence, parse: {}", shared["unfit"].help)
     )
-    return [*shared.values(), *(each for module in MODULES for each in own_options(module))]
+    return list(shared.values())
+
+
+def task_options() -> list[Option]:
+    """Every option of a task: those that several structures have, and then their own."""
+    return [*shared_options(), *(each for module in MODULES for each in own_options(module))]
 
 
 def own_options(module: ModuleType) -> list[Option]:
@@ -62,9 +67,8 @@ def add_task(parser: Parser) -> None:
         help=f"what to predict: {', '.join(sorted(STRUCTURES))}, or a task of your own as "
         "FILE.py:CLASS",
     )  # fmt: skip
-    for each in task_options():
-        if each.name in SHARED:
-            group.declared(each)
+    for each in shared_options():
+        group.declared(each)
     for module in MODULES:
         module.add(parser.group(f"task: {module.TITLE} only"))
 

@@ -19,6 +19,7 @@ from distsvm.estimators.validation import (
     checked_weight,
     names_of_features,
 )
+from distsvm.options import usual
 from distsvm.oracles.unseen import tell_unseen
 from distsvm.structures.classes.linear import LinearClasses
 from distsvm.structures.classes.task import BinaryTask, ClassTask, MulticlassTask
@@ -30,12 +31,12 @@ class ClassSVC(ClassifierMixin, LinearClasses):
 
     task_class: ClassVar[type[ClassTask]]
 
-    loss: Any = "zero-one"
-    loss_scale: float = 1.0
+    loss: Any = usual(ClassTask, "losses")
+    loss_scale: float = usual(ClassTask, "loss_scale")
     fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    class_weight: Any = None
-    scale: bool = False
+    intercept_scaling: float = usual(ClassTask, "intercept_scaling")
+    class_weight: Any = usual(ClassTask, "class_weight")
+    scale: bool = usual(ClassTask, "scale")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ClassSVC:
         """Train until the gap is certified.

@@ -11,6 +11,7 @@ import numpy as np
 
 from distsvm.errors import ConfigError
 from distsvm.estimators.compiled import REQUIRED, CompiledEstimator, weighted_share
+from distsvm.options import usual
 from distsvm.structures.sequences.tag_scores import TagScores
 from distsvm.structures.sequences.task import SequenceTask
 from distsvm.workers.answers import best_tags, tag_scores, tags_of
@@ -61,13 +62,13 @@ class SequenceTagger(CompiledEstimator):
         As in StructuralSVM.
     """
 
-    loss: str = "hamming"
-    loss_scale: float = 1.0
-    order: int = 1
-    allowed: Any = None
-    min_count: int = 1
-    hash_bits: int | None = None
-    unfit: str = "error"
+    loss: str = usual(SequenceTask, "losses")
+    loss_scale: float = usual(SequenceTask, "loss_scale")
+    order: int = usual(SequenceTask, "order")
+    allowed: Any = usual(SequenceTask, "allowed")
+    min_count: int = usual(SequenceTask, "min_count")
+    hash_bits: int | None = usual(SequenceTask, "hash_bits")
+    unfit: str = usual(SequenceTask, "unfit")
 
     def _task(self) -> SequenceTask:
         return SequenceTask(

@@ -11,6 +11,7 @@ from typing import Any
 from distsvm.estimators.compiled import REQUIRED, CompiledEstimator, weighted_share
 from distsvm.estimators.validation import one_by_one
 from distsvm.model import Model
+from distsvm.options import usual
 from distsvm.structures.trees.task import ParseTask
 from distsvm.structures.trees.tree import Tree
 from distsvm.structures.trees.tree_scores import TreeScore
@@ -64,13 +65,13 @@ class TreeParser(CompiledEstimator):
         As in StructuralSVM.
     """
 
-    loss: str = "f1"
-    loss_scale: float = 1.0
-    max_chain: int = 4
-    memory_mb: float = 1024.0
-    words: bool = False
-    min_word_count: int = 2
-    unfit: str = "error"
+    loss: str = usual(ParseTask, "losses")
+    loss_scale: float = usual(ParseTask, "loss_scale")
+    max_chain: int = usual(ParseTask, "max_chain")
+    memory_mb: float = usual(ParseTask, "memory_mb")
+    words: bool = usual(ParseTask, "words")
+    min_word_count: int = usual(ParseTask, "min_word_count")
+    unfit: str = usual(ParseTask, "unfit")
 
     def _task(self) -> ParseTask:
         return ParseTask(
