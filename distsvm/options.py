@@ -185,7 +185,8 @@ def rows(options: Collection[Option], shell: Words) -> list[str]:
     for own in options:
         flag = f"`{own.flag}`" if own.flag else "–"
         default = own.default_text(shell) or _shown_default(own)
-        accepts = own.kind.expected.worded(shell) + (f" ({own.unit})" if own.unit else "")
+        accepts = own.kind.expected.worded(shell if own.flag else PYTHON)
+        accepts += f" ({own.unit})" if own.unit else ""
         cells = [f"`{own.name}`", flag, accepts, default, own.help.worded(shell)]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return lines

@@ -12,7 +12,7 @@ import distsvm
 PACKAGE = Path(distsvm.__file__).parent
 
 # Each part may import itself and the parts named here, and those only.
-BASE = {"errors", "version"}
+BASE = {"errors", "kinds", "options", "version", "wording"}
 STORES = BASE | {"uris", "stores"}
 VALUES = STORES | {"vectors", "messages", "storage", "archives", "checks", "blas"}
 DATA = VALUES | {"data", "kernels"}
@@ -26,7 +26,10 @@ SOLVERS = RISKS | {"solvers"}
 MODEL = WORKERS | EXECUTORS | {"model"}
 TRAINING = SOLVERS | MODEL | {"training"}
 ALLOWED = {
-    "errors": set(),
+    "wording": set(),
+    "errors": {"wording"},
+    "kinds": {"wording"},
+    "options": {"errors", "kinds", "wording"},
     "version": set(),
     "blas": set(),
     "vectors": BASE,

@@ -26,6 +26,7 @@ from distsvm.storage import (
 )
 from distsvm.stores import StorePath
 from distsvm.version import __version__
+from distsvm.wording import Setting, Value, message
 
 FORMAT = 1
 # Arrays as long as w; the optional ones may be empty.
@@ -166,7 +167,12 @@ def check_same_problem(folder: Place, earlier: dict[str, Any], problem: dict[str
     for name in sorted(now):  # earlier versions kept the options of all solvers
         if was.get(name) != now.get(name):
             raise CheckpointError(
-                f"{folder} belongs to a run with {name}={was.get(name)!r}, not {now.get(name)!r}"
+                message(
+                    "{} belongs to a run with {}, not {}",
+                    folder,
+                    Setting(name, was.get(name)),
+                    Value(now.get(name)),
+                )
             )
 
 

@@ -16,7 +16,7 @@ from distsvm.training.config import TrainConfig
 from distsvm.training.result import TrainResult
 from distsvm.training.run_folder import RunFolder
 from distsvm.training.trainer import Trainer
-from distsvm.wording import Form, Setting, message
+from distsvm.wording import Form, Name, Setting, message
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +119,8 @@ def resume(
         )
     fixed = set(changes) - TrainConfig.FREE
     if fixed:
-        raise ConfigError(f"{sorted(fixed)[0]} cannot change when a run is resumed")
+        name = Name(sorted(fixed)[0])
+        raise ConfigError(message("{} cannot change when a run is resumed", name))
     config = _without_places(run["config"], changes, str(run_dir)) | changes
     return train(
         folder.task(task),

@@ -359,7 +359,7 @@ def checked_names(
     if features is not None and columns is not None:
         raise ConfigError("features and columns are both given, expected one of them")
     if isinstance(columns, str) or (columns is not None and not columns):
-        raise ConfigError(f"columns={columns!r}: expected a list of column names")
+        raise ConfigError("columns", columns, "a list of column names")
     return label, features, weight, None if columns is None else tuple(columns)
 
 

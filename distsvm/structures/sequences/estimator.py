@@ -92,7 +92,7 @@ class SequenceTagger(CompiledEstimator):
         Fewer where a sequence has fewer.
         """
         if not (isinstance(k, (int, np.integer)) and k >= 1):
-            raise ConfigError(f"k={k!r}: expected a whole number ≥ 1")
+            raise ConfigError("k", k, "a whole number ≥ 1")
         parts = self._over(X, None, partial(best_tags, k=int(k)))
         return [ranked for part in parts for ranked in part]
 
