@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import cache
-from textwrap import wrap
+from textwrap import indent, wrap
 from typing import Any, TypeVar
 
 from distsvm.errors import ConfigError, nearest
@@ -167,16 +167,28 @@ def refuse_unknown(given: Collection[str], known: Collection[str]) -> None:
         raise ConfigError(f"unknown parameter {name!r}{nearest(name, known)}")
 
 
-def parameters(*classes: Any) -> str:
-    """The options of dataclasses as the section Parameters of a docstring."""
+def parameters(options: Collection[Option]) -> str:
+    """The options as entries of the section Parameters of a docstring."""
     lines = []
-    for cls in classes:
-        for name, own in declared(cls).items():
-            unit = f", in {own.unit}" if own.unit else ""
-            usual = "" if own.default is ABSENT else ", optional"
-            lines.append(f"{name} : {own.kind.expected}{unit}{usual}")
-            lines += wrap(own.described(), 92, initial_indent="    ", subsequent_indent="    ")
-    return "\n".join(["Parameters", "----------", *lines])
+    for own in options:
+        unit = f", in {own.unit}" if own.unit else ""
+        usual = "" if own.default is ABSENT else ", optional"
+        lines.append(f"{own.argument or own.name} : {own.kind.expected}{unit}{usual}")
+        lines += wrap(own.described(), 92, initial_indent="    ", subsequent_indent="    ")
+    return "\n".join(lines)
+
+
+def documented(*groups: Collection[Option]) -> Callable[[type[T]], type[T]]:
+    """Decorator: each line {} of a docstring gets the parameters of the next of these groups."""
+
+    def filled(cls: type[T]) -> type[T]:
+        text = cls.__doc__ or ""  # none where Python strips docstrings
+        for options in groups:
+            text = text.replace("    {}\n", indent(parameters(options), "    ") + "\n", 1)
+        cls.__doc__ = text
+        return cls
+
+    return filled
 
 
 def rows(options: Collection[Option], shell: Words) -> list[str]:

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from distsvm.errors import ConfigError, nearest
 from distsvm.model import Model
+from distsvm.options import Option
 from distsvm.oracles.task import Task
 from distsvm.training.config import all_options
 from distsvm.training.result import TrainResult
@@ -25,6 +26,11 @@ ARGUMENTS = (
     "run_dir",
 )  # fmt: skip
 """The arguments of an estimator that are options of training, under the same names."""
+
+
+def arguments() -> list[Option]:
+    """The options of training that are arguments."""
+    return [all_options()[name] for name in ARGUMENTS]
 
 
 def default_of(name: str) -> Any:

@@ -24,8 +24,8 @@ from distsvm.options import (
     built,
     check_fields,
     declared,
+    documented,
     option,
-    parameters,
     refuse_unknown,
 )  # fmt: skip
 from distsvm.solvers import SOLVERS, options_of_solvers, solver_options
@@ -41,7 +41,12 @@ FOLDER = "folder of the run"
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """min_w ½‖w‖² + C·R(w), R(w) = Σ c_i·H_i(w) / Σ c_i, and how to get there."""
+    """min_w ½‖w‖² + C·R(w), R(w) = Σ c_i·H_i(w) / Σ c_i, and how to get there.
+
+    Parameters
+    ----------
+    {}
+    """
 
     C: float | None = option(
         None, kind=number(above=0), metavar="C", group=OBJECTIVE,
@@ -252,5 +257,4 @@ def all_options() -> dict[str, Option]:
     return {**declared(TrainConfig), **options_of_solvers()}
 
 
-_PARAMETERS = parameters(TrainConfig, *solver_options().values())
-TrainConfig.__doc__ = f"{TrainConfig.__doc__}\n\n{_PARAMETERS}"
+documented(all_options().values())(TrainConfig)
