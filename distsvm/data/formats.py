@@ -31,7 +31,9 @@ ENGINE = {
     "jsonl": FileFormat(
         "distsvm.data.readers.jsonl:JsonlData", (".jsonl", ".ndjson"), objects=True
     ),
-    TEXT: FileFormat("distsvm.data.words:TextData", (".txt",), tables=False, labelled=False),
+    TEXT: FileFormat(
+        "distsvm.data.words:TextData", (".txt",), tables=False, labelled=False, objects=True
+    ),
 }
 RAY = FileFormat("distsvm.data.ray_dataset:RayData", values="distsvm.data.ray_dataset:RayValues")
 """Rows of a ray.data.Dataset, which is in no files."""

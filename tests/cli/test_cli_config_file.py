@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from distsvm.cli import main, readers
 from distsvm.cli.config_file import config_text, keys_of
-from distsvm.cli.data_options import column, templates
 from distsvm.cli.program import CONFIGURED, build_parser, parse
 from distsvm.cli.toml_text import toml_pair
 from distsvm.errors import ConfigError
+from distsvm.structures.sequences.options import column, templates
 from distsvm.training.run_folder import RunFolder
 
 if sys.version_info >= (3, 11):
