@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from distsvm.data.features import DenseRows, SparseRows, as_rows
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
 from distsvm.messages import Summary, feature_name
-from distsvm.oracles.task import Setting, Task
+from distsvm.oracles.task import LATER, Setting, Task
 from distsvm.structures.classes.oracle import ClassOracle
 from distsvm.structures.classes.scan import summarise
 from distsvm.vectors import SparseVector
@@ -380,7 +380,7 @@ class MulticlassTask(ClassTask):
         above a class, it is a taxonomy.
     """
 
-    codes: Any = None
+    codes: Any = field(default=None, metadata=LATER)
 
     def code_table(self) -> np.ndarray | None:
         if self.codes is None:
