@@ -36,7 +36,7 @@ ALLOWED = {
     "version": set(),
     "blas": set(),
     "oracles.structure": set(),
-    "registry": NAMES | {"oracles.task"},  # for its types only
+    "registry": NAMES | {"oracles.task", "solvers.base"},  # for its types only
     "vectors": BASE,
     "messages": BASE | {"vectors"},
     "archives": BASE,

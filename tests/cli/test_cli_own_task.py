@@ -151,8 +151,8 @@ def test_it_predicts_evaluates_and_is_inspected(trained, capsys):
 
 
 def test_it_predicts_on_plain_sentences_where_it_takes_words(trained, capsys):
-    code = CODE.replace("    def loss(", "    def of_words(self, words):\n"
-                        "        return [(word, 't') for word in words]\n\n    def loss(")  # fmt: skip
+    of_words = "    def of_words(self, words):\n        return [(word, 't') for word in words]\n\n"
+    code = CODE.replace("    def loss(", f"{of_words}    def loss(")
     (trained / "words.py").write_text(code)
     words = ["predict", "--model", "r", "--output", "-", "--text", "1 2 3"]
     capsys.readouterr()
