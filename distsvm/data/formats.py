@@ -43,6 +43,7 @@ ENGINE = {
         (".txt",),
         tables=False,
         labelled=False,
+        objects=True,
         options=f"{_OPTIONS}:TextOptions",
     ),
 }

@@ -1,0 +1,119 @@
+"""Structures are found by name, also those of other packages; what is wrong with one is said."""
+
+import logging
+from dataclasses import dataclass
+from importlib import metadata
+
+import pytest
+from toy_tasks import ToyChain
+
+from distsvm import MulticlassTask, Task, errors
+from distsvm.data.formats import file_format, formats_read
+from distsvm.data.opening import kind_of_files
+from distsvm.oracles.description import describe, rebuild
+from distsvm.oracles.structure import FileFormat, Structure, reference_of
+from distsvm.registry import (
+    STRUCTURES,
+    Registry,
+    own_structure,
+    structure_of,
+    structures,
+    task_classes,
+)
+
+CHAINS = Structure(
+    name="chains",
+    title="chains",
+    tasks={"chain": reference_of(ToyChain), "binary": reference_of(ToyChain)},
+    formats={"chains": FileFormat("toy_tasks:none", (".chain",), objects=True)},
+)
+
+
+@pytest.fixture
+def registry(monkeypatch):
+    """A registry whose entry points are made up; returns what gives it some."""
+
+    def given(**points):
+        found = [metadata.EntryPoint(name, value, "distsvm.structures")
+                 for name, value in points.items()]  # fmt: skip
+        monkeypatch.setattr(metadata, "entry_points", lambda group: found)
+        made = Registry(
+            "distsvm.structures", "structure", "distsvm.oracles.structure:Structure",
+            STRUCTURES._built_in,
+        )  # fmt: skip
+        monkeypatch.setattr("distsvm.registry.STRUCTURES", made)
+        monkeypatch.setattr("distsvm.data.formats.STRUCTURES", made)
+        return made
+
+    return given
+
+
+def test_built_in_structures_come_first_and_save_the_names_that_they_always_had():
+    assert list(structures())[:3] == ["classes", "sequences", "trees"]
+    assert list(task_classes())[:4] == ["binary", "multiclass", "sequence", "parse"]
+    for name, cls in task_classes().items():
+        assert describe(cls())[0]["task"] == name
+        assert structure_of(cls) is structure_of(cls())
+
+
+def test_a_task_is_of_the_structure_of_a_class_above_it_and_saves_its_own_name():
+    @dataclass(frozen=True, eq=False)
+    class Mine(MulticlassTask):
+        pass
+
+    assert structure_of(Mine).name == "classes"
+    assert describe(Mine())[0]["task"].endswith("Mine")
+    assert structure_of(ToyChain()) is own_structure()
+
+
+def test_another_package_adds_a_structure_with_its_tasks_and_formats(registry, tmp_path):
+    registry(chains="test_registry:CHAINS")
+    assert structures()["chains"] is CHAINS
+    assert structure_of(ToyChain()) is CHAINS
+    assert "chains" in formats_read(own_structure())
+    (tmp_path / "a.chain").write_text("")
+    assert kind_of_files(tmp_path / "a.chain") == "chains"
+    assert file_format("chains") is CHAINS.formats["chains"]
+    description, arrays = describe(ToyChain(n_labels=3))
+    assert description["task"] == "chain"
+    assert rebuild(description, arrays) == ToyChain(n_labels=3)
+
+
+def test_another_package_cannot_take_a_name_that_is_built_in(registry, caplog):
+    registry(classes="test_registry:CHAINS", chains="test_registry:CHAINS")
+    with caplog.at_level(logging.WARNING):
+        assert structures()["classes"].title == "classes"
+    assert "the structure 'classes' of" in caplog.text
+    assert task_classes()["binary"] is not ToyChain
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("no_such_package:X", "cannot be loaded: ModuleNotFoundError"),
+        ("test_registry:GONE", "cannot be loaded: AttributeError"),
+        ("toy_tasks:ToyChain", "is of type ABCMeta, expected Structure"),
+    ],
+)
+def test_a_broken_entry_point_is_an_error_by_name_and_one_warning_otherwise(
+    registry, caplog, value, reason
+):
+    found = registry(broken=value)
+    with caplog.at_level(logging.WARNING):
+        assert list(structures()) == list(structures()) == ["classes", "sequences", "trees"]
+    (told,) = caplog.messages
+    assert "the structure 'broken' of an unnamed package" in told
+    assert f"(distsvm.structures: {value})" in told
+    assert reason in told
+    with pytest.raises(errors.ConfigError, match=reason):
+        found["broken"]
+    with pytest.raises(errors.ConfigError, match=reason):
+        task_classes()["broken"]
+    with pytest.raises(KeyError):
+        task_classes()["unknown"]
+
+
+def test_a_saved_task_that_no_structure_has_is_named():
+    with pytest.raises(errors.UnknownTask, match=r"task 'x\.Y', which is not built in; pass its"):
+        rebuild({"task": "x.Y", "fields": {}}, {})
+    assert issubclass(ToyChain, Task)
