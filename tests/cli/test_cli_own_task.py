@@ -151,9 +151,8 @@ def test_it_predicts_evaluates_and_is_inspected(trained, capsys):
 
 
 def test_it_predicts_on_plain_sentences_where_it_takes_words(trained, capsys):
-    code = CODE.replace("    def loss(", "    def of_words(self, words):\n"
-                        "        return [(word, 't') for word in words]\n\n    def loss(")  # fmt: skip
-    (trained / "words.py").write_text(code)
+    method = "    def of_words(self, words):\n        return [(word, 't') for word in words]\n\n"
+    (trained / "words.py").write_text(CODE.replace("    def loss(", f"{method}    def loss("))
     words = ["predict", "--model", "r", "--output", "-", "--text", "1 2 3"]
     capsys.readouterr()
     assert main([*words, "--task", "words.py:RootLabel"]) == 0
