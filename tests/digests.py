@@ -120,7 +120,7 @@ def run(case: Case, executor: str) -> Outcome:
 
 def _columns(result: distsvm.TrainResult, names: tuple[str, ...]) -> dict[str, list[Any]]:
     """The one place that knows where a round keeps its values."""
-    return {name: [getattr(record, name) for record in result.history] for name in names}
+    return {name: [record.value(name) for record in result.history] for name in names}
 
 
 def _lines(executors: list[str]) -> Iterator[str]:
