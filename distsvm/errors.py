@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
+
+from distsvm.wording import Setting, message, message_of
 
 DAMAGE = (
     ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError
@@ -16,7 +19,20 @@ class DistSVMError(Exception):
 
 
 class ConfigError(DistSVMError, ValueError):
-    """A parameter is out of its range; the message names it and says what was expected."""
+    """A parameter is out of its range: ConfigError(parameter, value, expected).
+
+    With a single text (or Message) it is about several parameters, or about none.
+    """
+
+    parameter: str | None = None
+    """The one that is out of its range."""
+    expected: str | None = None
+
+    def __init__(self, *said: Any) -> None:
+        if len(said) == 3:
+            self.parameter, value, self.expected = said
+            said = (message("{}: expected {}", Setting(self.parameter, value), self.expected),)
+        super().__init__(*said)
 
 
 class DataError(DistSVMError, ValueError):
@@ -51,29 +67,6 @@ class ModelError(DistSVMError, ValueError):
     """A saved model is damaged, too new, or needs a task class that was not given."""
 
 
-class UnknownTask(ModelError):
-    """A saved model or run is of a task that belongs to no structure, and its class is not given.
-
-    Parameters
-    ----------
-    task : str
-        The name of the task that was saved.
-    how : str
-        How to give its class, in the words of whoever asked.
-    """
-
-    def __init__(
-        self,
-        task: str,
-        how: str = "pass its class: load_model(path, task=...), or resume(run_dir, task=...)",
-    ) -> None:
-        super().__init__(task, how)
-        self.task, self.how = task, how
-
-    def __str__(self) -> str:
-        return f"the model is of the task {self.task!r}, which is not built in; {self.how}"
-
-
 class JobError(DistSVMError):
     """A job cannot be sent, found or watched; the message names the cluster's address."""
 
@@ -87,6 +80,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
 def renamed(error: DistSVMError, where: str) -> DistSVMError:
     """The same error with the place in front; a TaskError if its type wants other arguments."""
     try:
-        return type(error)(f"{where}: {error}")
+        return type(error)(message("{}: {}", where, message_of(error)))
     except Exception:
         return TaskError(f"{where}: {type(error).__name__}: {error}")

@@ -161,9 +161,7 @@ def solver_named(name: str) -> type[Solver]:
     """The solver that is registered under this name; others are refused."""
     if name not in SOLVERS:
         names = list(SOLVERS)
-        raise ConfigError(
-            f"solver={name!r}: expected one of {', '.join(names)}{nearest(name, names)}"
-        )
+        raise ConfigError("solver", name, f"one of {', '.join(names)}{nearest(name, names)}")
     return SOLVERS[name]
 
 

@@ -16,7 +16,7 @@ from distsvm.registry import public_names, structures, task_classes
 PACKAGE = Path(distsvm.__file__).parent
 
 # Each part may import itself and the parts named here, and those only.
-BASE = {"errors", "version"}
+BASE = {"errors", "kinds", "options", "version", "wording"}
 STORES = BASE | {"uris", "stores"}
 VALUES = STORES | {"vectors", "messages", "storage", "archives", "checks", "blas"}
 # What a structure is, and which there are: names only, so that everything may ask.
@@ -32,11 +32,14 @@ SOLVERS = RISKS | {"solvers"}
 MODEL = WORKERS | EXECUTORS | {"model"}
 TRAINING = SOLVERS | MODEL | {"training"}
 ALLOWED = {
-    "errors": set(),
+    "wording": set(),
+    "errors": {"wording"},
+    "kinds": {"wording"},
+    "options": {"errors", "kinds", "wording"},
     "version": set(),
     "blas": set(),
     "oracles.structure": set(),
-    "registry": NAMES | {"oracles.task"},  # for its types only
+    "registry": NAMES | {"oracles.task", "solvers.base"},  # for its types only
     "vectors": BASE,
     "messages": BASE | {"vectors"},
     "archives": BASE,
@@ -67,7 +70,7 @@ ALLOWED = {
 # know more; a task, which every worker imports, may not.
 CONTRACTS = ORACLES | {"workers"}
 WORDS = {f"cli.{name}" for name in (
-    "counts", "formatting", "output", "parts", "readers", "signs", "small_files", "strongest",
+    "counts", "formatting", "output", "parser", "parts", "signs", "small_files", "strongest",
     "targets", "writer",
 )}  # fmt: skip
 SEEN = CONTRACTS | {"model"} | WORDS

@@ -14,9 +14,11 @@ from distsvm.cli.digits import drawn
 from distsvm.cli.formatting import pairs, seconds, value
 from distsvm.cli.options import WHERE, add_place, check_config, given_config
 from distsvm.cli.output import Output
+from distsvm.cli.parser import Parser
 from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_run_target
+from distsvm.kinds import path
 from distsvm.model import Model
 from distsvm.registry import task_classes
 from distsvm.training.train import train
@@ -25,9 +27,9 @@ SEED = 0
 TEST_SHARE = 0.25
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--keep", metavar="DIR", help="a new folder to keep the run and its model in"
+def add_arguments(parser: Parser) -> None:
+    parser.general.flag(
+        "--keep", path, metavar="DIR", help="a new folder to keep the run and its model in"
     )
     add_place(parser)
 

@@ -12,12 +12,13 @@ from distsvm.cli.data_options import add_data, data_options
 from distsvm.cli.models import add_model, read_model
 from distsvm.cli.options import WHERE, add_place, check_config, given_config
 from distsvm.cli.output import Output
+from distsvm.cli.parser import Parser
 from distsvm.cli.parts import all_structures, by_title, scores_of
 from distsvm.cli.streaming import over_pieces
 from distsvm.registry import structure_of
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.usage = (
         "distsvm evaluate --model DIR --data FILE … [options]\n"
         "       distsvm evaluate CONFIG.toml [options]"

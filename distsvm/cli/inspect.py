@@ -12,11 +12,12 @@ from distsvm.cli import exits
 from distsvm.cli.formatting import asked_for, count, counted, pairs, seconds, size, small, value
 from distsvm.cli.models import add_model_task, read_model
 from distsvm.cli.output import Output
+from distsvm.cli.parser import Parser
 from distsvm.cli.parts import all_structures, by_title, check_model_flags, inspection_of
-from distsvm.cli.readers import whole
 from distsvm.cli.strongest import listed
 from distsvm.cli.summary import CERTIFICATES, REASONS, in_words, own_rows
 from distsvm.errors import DAMAGE, DistSVMError, ModelError
+from distsvm.kinds import whole
 from distsvm.model import Model
 from distsvm.oracles.description import describe
 from distsvm.registry import structure_of
@@ -28,15 +29,15 @@ from distsvm.training.run_folder import RunFolder
 from distsvm.training.run_state import read_state
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("folder", metavar="DIR", help="a model, a checkpoint or a run")
     parts = {structure: inspection_of(structure) for structure in all_structures()}
     helps = by_title({one.title: part.help for one, part in parts.items()})
-    parser.add_argument(
-        "--top", type=whole, default=10, metavar="N",
-        help=f"show so many of the largest weights for and against. {helps}. Default: 10",
+    parser.general.flag(
+        "--top", whole(), default=10, metavar="N",
+        help=f"show so many of the largest weights for and against. {helps}",
     )  # fmt: skip
-    group = parser.add_argument_group("of one structure only")
+    group = parser.group("of one structure only")
     for part in dict.fromkeys(parts.values()):
         part.add(group)
     add_model_task(parser)
@@ -145,10 +146,10 @@ def _run(folder: Place, output: Output) -> tuple[dict[str, Any], list[str]]:
         "data": run["data"], "validation": run["validation"], **state,
         "last_round": rounds[-1].as_dict() if rounds else None, "checkpoints": checkpoints,
     }  # fmt: skip
-    default = TrainConfig()
+    default = TrainConfig().values()
     changed = {
         name: v for name, v in config.as_dict().items()
-        if v != getattr(default, name) and name != "run_dir"
+        if v != default[name] and name != "run_dir"
     }  # fmt: skip
     paths = (run["data"] or {}).get("paths")
     data = "in memory" if paths is None else listed(paths)

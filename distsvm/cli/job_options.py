@@ -13,48 +13,52 @@ import distsvm
 from distsvm.cli import exits
 from distsvm.cli.formatting import pairs, seconds, size
 from distsvm.cli.output import Output
-from distsvm.cli.readers import number
+from distsvm.cli.parser import Parser
 from distsvm.errors import ConfigError
 from distsvm.jobs.client import Job, Jobs, job_address
 from distsvm.jobs.package import Package, job_name
+from distsvm.kinds import Several, number, path, text, truth
 
 DISTSVM = "-m distsvm.cli"
 
 
-def add_address(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--address", metavar="URL",
+def add_address(parser: Parser) -> None:
+    parser.general.flag(
+        "--address", text, metavar="URL",
         help="of the cluster's dashboard, such as http://HEAD:8265. Default: the variable "
         "RAY_API_SERVER_ADDRESS. A token is taken as Ray does: RAY_AUTH_TOKEN_PATH or "
         "RAY_AUTH_TOKEN",
     )  # fmt: skip
 
 
-def add_sending(parser: argparse.ArgumentParser) -> None:
+def add_sending(parser: Parser) -> None:
     """Add how a job is sent, for the verbs that send one."""
-    group = parser.add_argument_group("as a job")
-    group.add_argument(
-        "--name", metavar="NAME", help="of the run. Default: the last part of its folder's name"
+    group = parser.group("as a job")
+    group.flag(
+        "--name",
+        text,
+        metavar="NAME",
+        help="of the run. Default: the last part of its folder's name",
     )
-    group.add_argument(
-        "--include", metavar="PATH", action="append", default=[],
+    group.flag(
+        "--include", Several(path, repeated=True), metavar="PATH", default=[],
         help="send this file or folder, too, such as a module that the task imports; several times "
         "for several",
     )  # fmt: skip
-    group.add_argument(
+    group.flag(
         "--send-distsvm",
-        action="store_true",
+        truth,
         help="send this distsvm, where the cluster has none or another version",
     )
-    group.add_argument(
-        "--python", metavar="COMMAND", default="python",
-        help="that runs Python on the cluster. Default: python",
+    group.flag(
+        "--python", text, metavar="COMMAND", default="python",
+        help="that runs Python on the cluster",
     )  # fmt: skip
-    group.add_argument(
-        "--largest-mb", type=number, metavar="MB", default=Package.largest_mb,
-        help=f"refuse to send more. Default: {Package.largest_mb:g}",
+    group.flag(
+        "--largest-mb", number(least=0), metavar="MB", default=Package.largest_mb,
+        help="refuse to send more",
     )  # fmt: skip
-    group.add_argument("--detach", action="store_true", help="do not follow the job's output")
+    group.flag("--detach", truth, help="do not follow the job's output")
 
 
 def connect(args: argparse.Namespace, wanted: str | None = None) -> Jobs:
@@ -75,8 +79,8 @@ def send(
     run_dir: str,
 ) -> int:  # fmt: skip
     """Have the cluster run `distsvm WORDS`, and follow it unless told otherwise."""
-    for path in args.include:
-        package.include(Path(path))
+    for included in args.include:
+        package.include(Path(included))
     name = job_name(args.name or Path(run_dir).name)
     id = f"{name}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
     command = f"exec {args.python} {DISTSVM} {shlex.join(words)}"

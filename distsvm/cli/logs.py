@@ -7,12 +7,14 @@ import argparse
 from distsvm.cli import exits
 from distsvm.cli.job_options import add_address, connect, follow
 from distsvm.cli.output import Output
+from distsvm.cli.parser import Parser
+from distsvm.kinds import truth
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("job", metavar="JOB", help="id of a job, or name of its run")
-    parser.add_argument(
-        "-f", "--follow", action="store_true", help="go on until the job ends; Ctrl-C leaves it"
+    parser.general.flag(
+        "--follow", truth, short="-f", help="go on until the job ends; Ctrl-C leaves it"
     )
     add_address(parser)
 

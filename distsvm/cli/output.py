@@ -7,12 +7,14 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, TextIO
 
 from distsvm.cli.formatting import Style, clipped, rendered
 from distsvm.cli.signs import INSIDE_LINES, spelt
+from distsvm.cli.words import SHELL
+from distsvm.wording import Message
 
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 
@@ -172,13 +174,14 @@ class _Aside:
 class LogLines(logging.Handler):
     """The library's log as lines of the command line."""
 
-    def __init__(self, output: Output, translate: Callable[[str], str] = str) -> None:
+    def __init__(self, output: Output) -> None:
         super().__init__()
-        self._output, self._translate = output, translate
+        self._output = output
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            text = self._translate(record.getMessage())
+            said: object = record.msg
+            text = said.worded(SHELL) if isinstance(said, Message) else record.getMessage()
             if record.levelno >= logging.ERROR:
                 self._output.error(text)
             elif record.levelno >= logging.WARNING:

@@ -11,31 +11,22 @@ from typing import Any
 import numpy as np
 
 from distsvm.cli.output import Output
+from distsvm.cli.parser import Group
 from distsvm.cli.writer import Writer
 from distsvm.errors import ConfigError
 from distsvm.model import Model
+from distsvm.options import Option
 from distsvm.oracles.structure import Structure, imported
 from distsvm.oracles.task import Task
 from distsvm.registry import own_structure, structures
 from distsvm.workers.shard_worker import ShardWorker
 
-
-@dataclass(frozen=True)
-class Reading:
-    """An option of a reader: its flag, where it is parsed to, its name there, and its formats."""
-
-    flag: str
-    dest: str
-    name: str
-    formats: tuple[str, ...]
+SHARED = ("losses", "loss_scale", "unfit")
+"""Fields that tasks of several structures have; their flags are for all of these."""
 
 
-def _adds_nothing(group: argparse._ArgumentGroup) -> None:
+def _adds_nothing(group: Group) -> None:
     """For what has no flags of its own."""
-
-
-def _adds_no_reading(group: argparse._ArgumentGroup, labelled: bool) -> None:
-    """For a structure without formats of its own."""
 
 
 def _no_files(given: dict[str, Any]) -> dict[str, Path]:
@@ -48,36 +39,32 @@ def _made(task_class: type[Task], given: dict[str, Any]) -> Task:
 
 @dataclass(frozen=True, eq=False)
 class Options:
-    """What can be said of a task, and of how its files are read.
+    """What can be said of a task.
 
     Parameters
     ----------
-    losses : str
-        What --loss may be, for its help.
-    shared : tuple of str
-        Those of the fields `losses`, `loss_scale` and `unfit` that its tasks have.
-    flags : dict of str to str
-        The flags of its own options by the field of the task.
-    add : function of an argument group
-        Adds them.
-    reading : tuple of Reading
-        The options of its own formats.
-    add_reading : function of an argument group and `labelled`
-        Adds them; `labelled` where the data must have outputs.
+    declared : mapping of str to Option
+        The options of its tasks by field, as distsvm.options.declared gives them.
+    losses : str, optional
+        What --loss may be, for its help, where no field `losses` declares it.
+    add : function of a group
+        Adds more flags for the same fields.
     make : function of the task's class and the given fields
         Checks them and returns the task.
     files : function of the given fields
         The files that they name, by field.
     """
 
-    losses: str
-    shared: tuple[str, ...] = ()
-    flags: Mapping[str, str] = field(default_factory=dict)
-    add: Callable[[argparse._ArgumentGroup], None] = _adds_nothing
-    reading: tuple[Reading, ...] = ()
-    add_reading: Callable[[argparse._ArgumentGroup, bool], None] = _adds_no_reading
+    declared: Mapping[str, Option]
+    losses: str = ""
+    add: Callable[[Group], None] = _adds_nothing
     make: Callable[[type[Task], dict[str, Any]], Task] = _made
     files: Callable[[dict[str, Any]], dict[str, Path]] = _no_files
+
+    @property
+    def own(self) -> dict[str, Option]:
+        """Those that tasks of other structures do not share."""
+        return {name: one for name, one in self.declared.items() if name not in SHARED and one.flag}
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +84,7 @@ class Predictions:
     help: str
     writer: Callable[[argparse.Namespace, Model, Output], Writer]
     flags: Mapping[str, str] = field(default_factory=dict)
-    add: Callable[[argparse._ArgumentGroup], None] = _adds_nothing
+    add: Callable[[Group], None] = _adds_nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +132,7 @@ class Inspection:
     lines: Callable[[dict[str, Any], Output], list[str]]
     rows: Callable[[dict[str, Any]], list[tuple[str, str]]] = lambda facts: []
     flags: Mapping[str, str] = field(default_factory=dict)
-    add: Callable[[argparse._ArgumentGroup], None] = _adds_nothing
+    add: Callable[[Group], None] = _adds_nothing
 
 
 def all_structures() -> list[Structure]:

@@ -12,13 +12,14 @@ from distsvm.cli.exits import DONE, INTERRUPTED, STOPPED_EARLY, code_of_end
 from distsvm.cli.formatting import count, pairs, seconds, size, small, table
 from distsvm.cli.options import add_config, check_config, given_config
 from distsvm.cli.output import Output
-from distsvm.cli.readers import number, numbers, whole
+from distsvm.cli.parser import Parser
 from distsvm.cli.session import JsonPoints, watched
 from distsvm.cli.targets import check_model_target
 from distsvm.cli.tasks import add_task, make_task
 from distsvm.errors import ConfigError
+from distsvm.kinds import Listed, files, number, text, truth, whole
 from distsvm.report.path_chart import checked_target, write_path_chart
-from distsvm.training.config import TrainConfig
+from distsvm.training.config import all_options
 from distsvm.training.path import path
 from distsvm.training.path_result import PathPoint, PathResult
 
@@ -28,10 +29,10 @@ LEFT_OUT = {
     "C", "C_per_example", "patience", "run_dir", "checkpoint_rounds", "checkpoint_seconds",
     "checkpoint_share", "keep_checkpoints",
 }  # fmt: skip
-FIELDS = TrainConfig.__dataclass_fields__.keys() - LEFT_OUT
+FIELDS = all_options().keys() - LEFT_OUT
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.usage = (
         "distsvm path --task TASK --data FILE … [--validation FILE …|--cv K] [options]\n"
         "       distsvm path CONFIG.toml [options]"
@@ -42,35 +43,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_task(parser)
     data = add_data(parser)
-    data.add_argument(
-        "--validation", nargs="+", metavar="FILE",
+    data.flag(
+        "--validation", files, metavar="FILE",
         help="data of the same kind: every value's model is scored on it, and the lowest mean loss "
         "is chosen, of equals the smallest C",
     )  # fmt: skip
-    data.add_argument(
-        "--cv", type=whole, metavar="K",
+    data.flag(
+        "--cv", whole(least=2), metavar="K",
         help="instead: score on each of K folds, trained on the rest; choose by the mean and train "
         "that C on all data. The files are read into memory",
     )  # fmt: skip
-    data.add_argument(
-        "--no-refit", action="store_true", help="with --cv: choose only, and train no model"
-    )
-    values = parser.add_argument_group(
+    data.flag("--no-refit", truth, help="with --cv: choose only, and train no model")
+    values = parser.group(
         "values of C", "Trained in increasing order. Default: 13, from 0.001 to 1000 times --C's "
         "default in 'distsvm train'.",
     )  # fmt: skip
-    values.add_argument("--Cs", type=numbers, metavar="C,…", help="these, such as 0.1,1,10")
-    values.add_argument("--from", dest="lowest", type=number, metavar="C", help="from this one")
-    values.add_argument("--to", dest="highest", type=number, metavar="C", help="to this one,")
-    values.add_argument(
-        "--count", type=whole, metavar="N",
+    values.flag(
+        "--Cs",
+        Listed(number(above=0), "numbers > 0", "numbers > 0"),
+        metavar="C,…",
+        help="these, such as 0.1,1,10",
+    )
+    values.flag("--from", number(above=0), dest="lowest", metavar="C", help="from this one")
+    values.flag("--to", number(above=0), dest="highest", metavar="C", help="to this one,")
+    values.flag(
+        "--count", whole(least=1), metavar="N",
         help=f"so many, each the same multiple of the one before. Default: {N_VALUES}",
     )  # fmt: skip
-    written = parser.add_argument_group("what is written")
-    written.add_argument("--model", metavar="DIR", help="write the chosen model to this folder")
-    written.add_argument("--force", action="store_true", help="replace a model that is there")
-    written.add_argument(
-        "--plot", metavar="FILE", help="draw loss, accuracy and oracle calls: .svg or .html"
+    written = parser.group("what is written")
+    written.flag("--model", text, metavar="DIR", help="write the chosen model to this folder")
+    written.flag("--force", truth, help="replace a model that is there")
+    written.flag(
+        "--plot", text, metavar="FILE", help="draw loss, accuracy and oracle calls: .svg or .html"
     )
     add_config(parser, FIELDS)
 
@@ -116,11 +120,8 @@ def values_of_C(args: argparse.Namespace) -> list[float] | None:
     if args.lowest is None or args.highest is None:
         raise ConfigError("--from and --to belong together")
     n = N_VALUES if args.count is None else args.count
-    if not 0 < args.lowest <= args.highest < np.inf or n < 1:
-        raise ConfigError(
-            f"--from {args.lowest:g} --to {args.highest:g} --count {n}: expected 0 < from ≤ to "
-            "and at least one"
-        )
+    if args.lowest > args.highest:
+        raise ConfigError(f"--from {args.lowest:g} --to {args.highest:g}: expected 0 < from ≤ to")
     return np.geomspace(args.lowest, args.highest, n).tolist()
 
 

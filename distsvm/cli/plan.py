@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import asdict
 
 from distsvm.cli import exits
 from distsvm.cli.formatting import count, counted, pairs, share, size, table
 from distsvm.cli.formatting import seconds as longer
 from distsvm.cli.output import Output
-from distsvm.cli.readers import Reader, amounts, between, number, whole
+from distsvm.cli.parser import Parser
 from distsvm.errors import ConfigError
+from distsvm.kinds import Number, amounts, number, whole
 from distsvm.planning.constants import MEASURED
 from distsvm.planning.cost import RANGES, Plan, Problem, economical, fastest, overridden, plan
 from distsvm.planning.measured import measured
@@ -32,7 +34,7 @@ PHASES = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.usage = (
         "distsvm plan RUN_DIR [--workers K] [options]\n"
         "       distsvm plan --examples N --dim D --oracle-ms T [--workers K] [options]"
@@ -47,55 +49,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "run_dir", nargs="?", metavar="RUN_DIR", help="the folder of a run, on a part of the data"
     )
-    what = parser.add_argument_group("the problem")
-    what.add_argument(
-        "--examples", type=_in("examples"), metavar="N", help="in all. Default: those of the run"
-    )
-    what.add_argument(
-        "--dim", type=_in("dim"), metavar="D", help="length of w. Default: that of the run"
-    )
-    what.add_argument(
-        "--oracle-ms", type=_in("oracle_s", unit=1000), metavar="T",
+    what = parser.group("the problem")
+    what.flag("--examples", _in("examples"), metavar="N", help="in all. Default: those of the run")
+    what.flag("--dim", _in("dim"), metavar="D", help="length of w. Default: that of the run")
+    what.flag(
+        "--oracle-ms", _in("oracle_s", unit=1000), metavar="T",
         help="milliseconds of one oracle call on one core. Default: the median over the fresh "
         "rounds of the run",
     )  # fmt: skip
-    what.add_argument(
-        "--nonzeros", type=_in("nonzeros"), metavar="N",
+    what.flag(
+        "--nonzeros", _in("nonzeros"), metavar="N",
         help="of a worker's summed cut. Default: those of the run's cuts on average; without a "
         "run all, a dense cut",
     )  # fmt: skip
-    what.add_argument(
-        "--example-bytes", type=_in("example_bytes"), metavar="B",
+    what.flag(
+        "--example-bytes", _in("example_bytes"), metavar="B",
         help="memory of one packed example. Default: that of the run; without a run 1000",
     )  # fmt: skip
-    what.add_argument(
-        "--cuts", type=_in("cuts", whole), metavar="N",
+    what.flag(
+        "--cuts", _in("cuts", whole), metavar="N",
         help="in the working set. Default: those of the run if it has cuts, else 100",
     )  # fmt: skip
-    what.add_argument(
-        "--rounds", type=_in("rounds", whole), metavar="N",
+    what.flag(
+        "--rounds", _in("rounds", whole), metavar="N",
         help="number of fresh rounds whose time is shown, too",
     )  # fmt: skip
-    where = parser.add_argument_group("the cluster")
-    where.add_argument(
-        "--workers", type=_in("workers", whole), metavar="K",
+    where = parser.group("the cluster")
+    where.flag(
+        "--workers", _in("workers", whole), metavar="K",
         help="Default: those with the shortest round",
     )  # fmt: skip
-    where.add_argument(
-        "--workers-per-node", type=_in("workers_per_node", whole), default=8, metavar="N",
-        help="Default: 8",
+    where.flag(
+        "--workers-per-node", _in("workers_per_node", whole), default=8, metavar="N",
+        help="how many live on a node",
     )  # fmt: skip
-    where.add_argument(
-        "--constants", type=amounts, default={}, metavar="NAME=N,…",
+    where.flag(
+        "--constants", amounts, default={}, metavar="NAME=N,…",
         help="your own measurements, in seconds, bytes and bytes a second. Default: "
         + ", ".join(f"{name}={value:g}" for name, value in asdict(MEASURED).items()),
     )  # fmt: skip
 
 
-def _in(name: str, reader: Reader = number, unit: float = 1) -> Reader:
-    """Return a reader of a number in its range; `unit` of them are one of the library's units."""
+def _in(name: str, kind: Callable[..., Number] = number, unit: float = 1) -> Number:
+    """Return the kind of a number in its range; `unit` of them are one of the library's units."""
     least, most = RANGES[name]
-    return between(reader, unit * least, unit * most)
+    return kind(least=unit * least, most=unit * most)
 
 
 def run(args: argparse.Namespace, output: Output) -> int:

@@ -16,6 +16,7 @@ from distsvm.cli.formatting import count, counted, seconds
 from distsvm.cli.models import add_model, read_model
 from distsvm.cli.options import WHERE, add_place, check_config, given_config
 from distsvm.cli.output import Output
+from distsvm.cli.parser import Parser
 from distsvm.cli.parts import all_structures, by_title, check_model_flags, predictions_of
 from distsvm.cli.streaming import over_pieces
 from distsvm.cli.targets import written_file
@@ -23,11 +24,12 @@ from distsvm.data.formats import TEXT
 from distsvm.data.shard import ShardSpec
 from distsvm.data.words import lines_of, sentences_of
 from distsvm.errors import ConfigError
+from distsvm.kinds import path
 from distsvm.model import Model
 from distsvm.registry import structure_of
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.usage = (
         "distsvm predict --model DIR --data FILE … --output FILE [options]\n"
         "       distsvm predict --model DIR --text SENTENCE … --output - [options]\n"
@@ -35,9 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_model(parser)
     parts = {structure: predictions_of(structure) for structure in all_structures()}
-    group = parser.add_argument_group("output of predictions")
-    group.add_argument(
-        "--output", metavar="FILE",
+    group = parser.group("output of predictions")
+    group.flag(
+        "--output", path, metavar="FILE",
         help="one prediction a line, in the order of the data; - for standard output. "
         f"{by_title({one.title: part.help for one, part in parts.items()})}. Every example has its "
         "line",

@@ -10,13 +10,16 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
-from typing import NoReturn
 
 from distsvm.cli import exits
 from distsvm.cli.config_file import add_config_file, take_config
 from distsvm.cli.output import LogLines, Output, swallow
+from distsvm.cli.parser import ABSENT, Parser
+from distsvm.cli.words import SHELL
 from distsvm.errors import ConfigError, DistSVMError, nearest
+from distsvm.kinds import Count, truth
 from distsvm.version import __version__
+from distsvm.wording import message_of
 
 VERBS = {
     "train": "train a model until its gap is certified",
@@ -53,14 +56,6 @@ example:
 """
 
 
-class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, without the usage of all options."""
-
-    def error(self, message: str) -> NoReturn:
-        Output().error(f"{message} (see '{self.prog} --help')")
-        self.exit(exits.USAGE)
-
-
 def build_parser(verb: str | None) -> Parser:
     """The parser with the options of one verb; the others are only named, and load nothing."""
     parser = Parser(
@@ -68,7 +63,6 @@ def build_parser(verb: str | None) -> Parser:
         description=DESCRIPTION,
         epilog=f"{EXAMPLE}\n{exits.EPILOG}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"distsvm {__version__}")
     _add_globals(parser)
@@ -80,7 +74,6 @@ def build_parser(verb: str | None) -> Parser:
             description=summary[0].upper() + summary[1:] + ".",
             epilog=exits.EPILOG,
             formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
         )
         if name == verb:
             if name in CONFIGURED:
@@ -121,15 +114,15 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     elif verb in CONFIGURED and args.config is not None and not configured:
         own.error(f"{args.config}: a configuration stands right behind the verb")
     if configured and place:  # the file's word must not undo what stands before the verb
-        before = argparse.ArgumentParser(add_help=False)
+        before = Parser(add_help=False)
         _add_globals(before)
         vars(args).update(vars(before.parse_known_args(argv[:place])[0]))
     return args
 
 
-def _check_known(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+def _check_known(parser: Parser, words: Sequence[str]) -> None:
     """Name an option that is none, before others are missed for its sake."""
-    known = parser._option_string_actions
+    known = parser.known
     for word in words:
         flag = word.partition("=")[0]
         if flag == "--":
@@ -138,20 +131,17 @@ def _check_known(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
             parser.error(f"unrecognized arguments: {flag}{nearest(flag, known)}")
 
 
-def _add_globals(parser: argparse.ArgumentParser) -> None:
+def _add_globals(parser: Parser) -> None:
     # Without defaults, so that they may stand before the verb as well as behind it.
-    group = parser.add_argument_group("output")
-    absent = argparse.SUPPRESS
-    group.add_argument(
-        "--json", action="store_true", default=absent,
+    group = parser.group("output")
+    group.flag(
+        "--json", truth, default=ABSENT,
         help="one JSON object a line instead of text (train: one a round, path: one a value; then "
         "the result)",
     )  # fmt: skip
-    group.add_argument(
-        "-q", "--quiet", action="store_true", default=absent, help="no progress, no summaries"
-    )
-    group.add_argument(
-        "-v", "--verbose", action="count", default=absent,
+    group.flag("--quiet", truth, "no progress, no summaries", short="-q", default=ABSENT)
+    group.flag(
+        "--verbose", Count(), short="-v", default=ABSENT,
         help="log every fresh round and show tracebacks; twice: every round, and details",
     )  # fmt: skip
 
@@ -167,7 +157,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else exits.USAGE
     except ConfigError as error:
-        Output().error(str(error))
+        Output().error(message_of(error).worded(SHELL))
         return exits.USAGE
     verbose: int = getattr(args, "verbose", 0)
     output = Output(json=getattr(args, "json", False), quiet=getattr(args, "quiet", False))
@@ -193,7 +183,7 @@ def _guarded(args: argparse.Namespace, output: Output, verbose: int) -> int:
             output.raw_error(traceback.format_exc())
         code, text = exits.code_of_error(error), str(error)
         if isinstance(error, DistSVMError):
-            text = _in_flags(text)
+            text = message_of(error).worded(SHELL)
         elif not isinstance(error, OSError):
             text = f"unexpected {type(error).__name__}: {error}"
             text += "" if verbose else " (--verbose shows where)"
@@ -202,16 +192,10 @@ def _guarded(args: argparse.Namespace, output: Output, verbose: int) -> int:
         return code
 
 
-def _in_flags(text: str) -> str:
-    from distsvm.cli.wording import in_flags  # here, as it loads what only training needs
-
-    return in_flags(text)
-
-
 @contextmanager
 def _logging(output: Output, verbose: int) -> Iterator[None]:
     """Show the library's log as our lines, and only so, for as long as the command runs."""
-    log, handler = logging.getLogger("distsvm"), LogLines(output, _in_flags)
+    log, handler = logging.getLogger("distsvm"), LogLines(output)
     others = logging.getLogger("py.warnings")
     before = log.level, log.propagate
     log.setLevel((logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)])

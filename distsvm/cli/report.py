@@ -6,13 +6,15 @@ import argparse
 
 from distsvm.cli import exits
 from distsvm.cli.output import Output
+from distsvm.cli.parser import Parser
+from distsvm.kinds import path
 from distsvm.report import write_report
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("run_dir", metavar="RUN_DIR", help="the folder of the run")
-    parser.add_argument(
-        "--output", metavar="FILE", help="the file to write. Default: report.html in RUN_DIR"
+    parser.general.flag(
+        "--output", path, metavar="FILE", help="the file to write. Default: report.html in RUN_DIR"
     )
 
 

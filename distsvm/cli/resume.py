@@ -8,12 +8,14 @@ from distsvm.cli.job_options import add_address, add_sending, send
 from distsvm.cli.options import add_config, check_config, given_config
 from distsvm.cli.output import Output
 from distsvm.cli.own_code import file_of, load_class
+from distsvm.cli.parser import Parser
 from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_model_target
 from distsvm.errors import CheckpointError, JobError
 from distsvm.jobs.client import Jobs, is_job_address
 from distsvm.jobs.package import Package
+from distsvm.kinds import path, text, truth
 from distsvm.registry import task_classes
 from distsvm.storage import place
 from distsvm.stores import StorePath
@@ -24,24 +26,25 @@ from distsvm.training.train import resume
 CHANGEABLE = TrainConfig.FREE - {"run_dir"}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.usage = "distsvm resume RUN_DIR [options]"
     parser.description = (
         "Go on with a run from its last checkpoint; the result has the same bits as that of a run\n"
         "that was never stopped. Options that are not given stay as they were, but a new --eps or\n"
-        "--rel-gap takes the place of both earlier ones; none lifts a limit."
+        "--rel-gap takes the place of both earlier ones; none lifts a limit. With --address\n"
+        "http://…, that of a cluster's dashboard, the run goes on there, as a job."
     )
     parser.add_argument(
         "run_dir", metavar="RUN_DIR",
         help="the folder of the run; as a job, also the name that it was sent with",
     )  # fmt: skip
-    parser.add_argument(
-        "--model", metavar="DIR",
+    parser.general.flag(
+        "--model", path, metavar="DIR",
         help="write the model to this folder as well as to model/ in the run's own",
     )  # fmt: skip
-    parser.add_argument("--force", action="store_true", help="replace a model that is there")
-    parser.add_argument(
-        "--task", metavar="FILE.py:CLASS",
+    parser.general.flag("--force", truth, help="replace a model that is there")
+    parser.general.flag(
+        "--task", text, metavar="FILE.py:CLASS",
         help="the task of the run, if it is one of your own: code is never taken from the folder",
     )  # fmt: skip
     add_sending(parser)
@@ -103,10 +106,10 @@ def _sent_folder(jobs: Jobs, name: str) -> str:
 
 def _own_words(args: argparse.Namespace) -> list[str]:
     """What of the command line is for the resumed run, and not for sending it."""
-    sending = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    sending = Parser(add_help=False)
     add_address(sending)
     add_sending(sending)
-    sending.add_argument("--task")
+    sending.general.flag("--task", text, "")
     rest = sending.parse_known_args(args.behind)[1]
     rest.remove(args.run_dir)
     return rest

@@ -7,12 +7,13 @@ import argparse
 from distsvm.cli import exits
 from distsvm.cli.formatting import table
 from distsvm.cli.output import Output
+from distsvm.cli.parser import Parser
 from distsvm.cli.run_table import HEAD, cells_of, damaged_cells, facts_of, runs_below
 from distsvm.errors import CheckpointError
 from distsvm.storage import place
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "folder", metavar="DIR", help="a run, or a folder of runs, up to two levels down"
     )

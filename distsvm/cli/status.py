@@ -9,13 +9,14 @@ from distsvm.cli import exits
 from distsvm.cli.formatting import pairs, table
 from distsvm.cli.job_options import add_address, age, connect
 from distsvm.cli.output import Output
+from distsvm.cli.parser import Parser
 from distsvm.cli.run_table import facts_of, is_run, rows_of, seen_folder
 from distsvm.errors import CheckpointError, ConfigError, StoreError
 from distsvm.jobs.client import Job
 from distsvm.storage import Place, place
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.usage = "distsvm status [RUN_DIR | JOB | NAME] [--address URL]"
     parser.description = (
         "How a run is doing. A folder is read where it lies; anything else is asked of the\n"

@@ -9,15 +9,16 @@ from pathlib import Path
 from distsvm.cli import exits
 from distsvm.cli.job_options import add_address, connect
 from distsvm.cli.output import Output
-from distsvm.cli.readers import number
+from distsvm.cli.parser import Parser
 from distsvm.cli.run_table import checked_run, seen_folder
 from distsvm.errors import CheckpointError
+from distsvm.kinds import number
 from distsvm.training.run_state import ask_to_stop, read_state
 
 LOOK_S, LOOK_IN_STORE_S = 0.2, 3.0
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.usage = "distsvm stop RUN_DIR | JOB | NAME [--address URL] [--wait S]"
     parser.description = (
         "Have a run end after its current round, with a checkpoint and its model, so that it can\n"
@@ -25,9 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "the cluster, which kills it if it has not ended within five minutes."
     )
     parser.add_argument("run", metavar="RUN", help="folder, id of a job, or name of its run")
-    parser.add_argument(
-        "--wait", type=number, metavar="S", default=0.0,
-        help="wait so many seconds for the end. Default: 0",
+    parser.general.flag(
+        "--wait", number(least=0, infinite=True), metavar="S", default=0.0,
+        help="wait so many seconds for the end.",
     )  # fmt: skip
     add_address(parser)
 

@@ -9,6 +9,7 @@ from distsvm.cli.config_file import config_text
 from distsvm.cli.job_options import add_address, add_sending, connect, send
 from distsvm.cli.options import check_config, given_config
 from distsvm.cli.output import Output
+from distsvm.cli.parser import Parser
 from distsvm.cli.tasks import files_of, make_task
 from distsvm.errors import ConfigError
 from distsvm.jobs.package import Package
@@ -18,7 +19,7 @@ DATA = ("data", "validation")
 FOLDERS = ("model", "run_dir", "start")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.usage = "distsvm submit --address URL CONFIG.toml [options] [options of train]"
     parser.description = (
         "Train on a Ray cluster, as a job that goes on when this command ends. CONFIG.toml is\n"

@@ -3,48 +3,70 @@
 from __future__ import annotations
 
 import argparse
-import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from distsvm.cli.own_code import file_of, load_class, named
-from distsvm.cli.parts import Options, all_structures, by_title, options_of
-from distsvm.cli.readers import number
+from distsvm.cli.parser import Parser
+from distsvm.cli.parts import SHARED, Options, all_structures, by_title, options_of
 from distsvm.errors import ConfigError, DistSVMError
+from distsvm.kinds import text
+from distsvm.options import ABSENT, Option
 from distsvm.oracles.structure import Structure
 from distsvm.oracles.task import Task
 from distsvm.registry import own_structure, structure_of, task_classes
+from distsvm.wording import message
 
-SHARED = {"losses": "--loss", "loss_scale": "--loss-scale", "unfit": "--unfit"}
+
+def shared_options() -> list[Option]:
+    """The options that tasks of several structures have, with whose they are in their help."""
+    parts = {structure: options_of(structure) for structure in all_structures()}
+    shared: dict[str, Option] = {}
+    for part in parts.values():
+        shared = {name: own for name, own in part.declared.items() if name in SHARED} | shared
+    losses = {
+        one.title: part.losses or part.declared["losses"].help
+        for one, part in parts.items()
+        if part.losses or "losses" in part.declared
+    }
+    shared["losses"] = replace(
+        shared["losses"], kind=text, help=message("{}", by_title(losses)), default=ABSENT
+    )
+    for name, own in shared.items():
+        whose = [task for one, part in parts.items() if name in part.declared for task in one.tasks]
+        if name != "losses" and len(whose) < len(task_classes()):
+            help = message("{}: {}", ", ".join(whose), own.help)
+            shared[name] = replace(own, help=help)
+    return list(shared.values())
 
 
-def add_task(parser: argparse.ArgumentParser) -> None:
+def own_options() -> dict[str, list[Option]]:
+    """The options that only tasks of one structure have, by its title."""
+    return {title: list(part.own.values()) for title, part in _parts().items()}
+
+
+def _parts() -> dict[str, Options]:
+    """The options of each structure by its title; those of tasks in plain Python once."""
+    titles = {options_of(one): one.title for one in all_structures()}
+    return {title: part for part, title in titles.items()}
+
+
+def add_task(parser: Parser) -> None:
     """Add --task and what a task can be told."""
-    group = parser.add_argument_group("task")
-    absent = argparse.SUPPRESS
-    group.add_argument(
-        "--task", required=True, metavar="TASK",
+    group = parser.group("task")
+    group.flag(
+        "--task", text, required=True, metavar="TASK",
         help=f"what to predict: {', '.join(sorted(task_classes()))}, or a task of your own as "
         "FILE.py:CLASS",
     )  # fmt: skip
-    parts = {structure: options_of(structure) for structure in all_structures()}
-    losses = by_title({structure.title: options.losses for structure, options in parts.items()})
-    group.add_argument("--loss", dest="losses", metavar="LOSS", default=absent, help=losses)
-    group.add_argument(
-        "--loss-scale", type=number, metavar="S", default=absent,
-        help="multiplies every loss, and so the unit of --eps. Default: 1",
-    )  # fmt: skip
-    choosy = [
-        name for one, options in parts.items() if "unfit" in options.shared for name in one.tasks
-    ]
-    group.add_argument(
-        "--unfit", choices=("error", "drop"), default=absent,
-        help=f"{', '.join(choosy)}: what to do with training examples whose output breaks the hard "
-        "constraints or the grammar: refuse the first by name (error, the default), or leave all "
-        "of them out and count them (drop)",
-    )  # fmt: skip
-    for options, title in {options: one.title for one, options in parts.items()}.items():
-        options.add(parser.add_argument_group(f"task: {title} only"))
+    for own in shared_options():
+        group.declared(own)
+    for title, part in _parts().items():
+        group = parser.group(f"task: {title} only")
+        for own in part.own.values():
+            group.declared(own)
+        part.add(group)
 
 
 def make_task(args: argparse.Namespace) -> Task:
@@ -52,12 +74,10 @@ def make_task(args: argparse.Namespace) -> Task:
     task_class, structure = _named(args.task)
     chosen = options_of(structure)
     for other in all_structures():
-        for field, flag in options_of(other).flags.items():
-            if hasattr(args, field) and field not in chosen.flags:
-                raise ConfigError(f"{flag} is for {other.title}, not for --task {args.task}")
+        for field, own in options_of(other).own.items():
+            if hasattr(args, field) and field not in chosen.own:
+                raise ConfigError(f"{own.flag} is for {other.title}, not for --task {args.task}")
     given = _given(args, chosen)
-    if not 0 < given.get("loss_scale", 1.0) < math.inf:
-        raise ConfigError(f"--loss-scale {given['loss_scale']}: expected a number > 0")
     try:
         return chosen.make(task_class, given)
     except DistSVMError:
@@ -87,7 +107,7 @@ def _named(name: str) -> tuple[type[Task], Structure]:
 
 def _given(args: argparse.Namespace, chosen: Options) -> dict[str, Any]:
     """The fields of the task that are given."""
-    for field, flag in SHARED.items():
-        if hasattr(args, field) and field not in chosen.shared:
-            raise ConfigError(f"{flag} is not for --task {args.task}")
-    return {f: getattr(args, f) for f in (*SHARED, *chosen.flags) if hasattr(args, f)}
+    for own in shared_options():
+        if hasattr(args, own.name) and own.name not in chosen.declared:
+            raise ConfigError(f"{own.flag} is not for --task {args.task}")
+    return {f: getattr(args, f) for f in (*SHARED, *chosen.own) if hasattr(args, f)}

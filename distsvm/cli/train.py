@@ -9,43 +9,45 @@ from distsvm.cli.data_options import add_data, data_options, n_bytes_found
 from distsvm.cli.formatting import size
 from distsvm.cli.options import add_config, check_config, given_config
 from distsvm.cli.output import Output
+from distsvm.cli.parser import Parser
 from distsvm.cli.run_table import is_run
 from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_model_target, check_run_target
 from distsvm.cli.tasks import add_task, make_task
 from distsvm.errors import ConfigError
+from distsvm.kinds import files, path, truth
 from distsvm.storage import place, write_bytes
 from distsvm.training.callbacks import Callback, RunStart
 from distsvm.training.train import train
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.usage = (
         "distsvm train --task TASK --data FILE … --model DIR [options]\n"
         "       distsvm train CONFIG.toml [options]"
     )
     add_task(parser)
     data = add_data(parser)
-    data.add_argument(
-        "--validation", nargs="+", metavar="FILE",
+    data.flag(
+        "--validation", files, metavar="FILE",
         help="data of the same kind: stop when the loss there no longer falls (--patience), and "
         "take the w of the lowest",
     )  # fmt: skip
-    model = parser.add_argument_group("model")
-    model.add_argument(
-        "--model", metavar="DIR",
+    model = parser.group("model")
+    model.flag(
+        "--model", path, metavar="DIR",
         help="write the model to this folder or URI (without it: to model/ in that of --run-dir)",
     )  # fmt: skip
-    model.add_argument("--force", action="store_true", help="replace a model that is there")
-    model.add_argument(
-        "--start", metavar="DIR",
+    model.flag("--force", truth, help="replace a model that is there")
+    model.flag(
+        "--start", path, metavar="DIR",
         help="begin at the w of this model or run; the data may have more examples, features and "
         "classes",
     )  # fmt: skip
     add_config(parser)
-    parser.add_argument(
-        "--resume", action="store_true",
+    parser.general.flag(
+        "--resume", truth,
         help="go on with the run in --run-dir if there is one, begun with the same task, data and "
         "options: so one command, in a script or a queue, begins a run and takes it up again",
     )  # fmt: skip

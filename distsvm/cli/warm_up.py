@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from distsvm.cli import exits
 from distsvm.cli.formatting import counted, seconds
 from distsvm.cli.output import Output
+from distsvm.cli.parser import Parser
 from distsvm.kernels.compiling import counted_compiles
 from distsvm.oracles.structure import imported
 from distsvm.oracles.task import Task
@@ -32,7 +33,7 @@ SETTINGS: Settings = (
 """What decides which kernels a run uses, beside its task and data."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """It has none of its own."""
 
 

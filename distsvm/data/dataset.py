@@ -195,7 +195,7 @@ def cut(costs: np.ndarray, n_shards: int | None) -> list[range]:
     if n_shards is None:
         n_shards = default_n_shards(n)
     if not 1 <= n_shards <= n:
-        raise ConfigError(f"n_shards={n_shards}: expected 1 to {n}, the number of examples")
+        raise ConfigError("n_shards", n_shards, f"1 to {n}, the number of examples")
     return partition(costs, n_shards)
 
 

@@ -13,6 +13,7 @@ from distsvm.data.features import DenseRows, SparseRows
 from distsvm.data.keeping import load
 from distsvm.data.shard import Shard, ShardSpec
 from distsvm.errors import ConfigError
+from distsvm.wording import Setting, message
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +42,14 @@ def folds(data: Dataset, n_folds: int, seed: int = 0) -> Iterator[tuple[ShardDat
     """
     specs = data.specs(1)
     if len(specs) != 1:
-        raise ConfigError(f"cv={n_folds}: the data cannot be had in one piece, which folds need")
+        given = Setting("cv", n_folds)
+        raise ConfigError(
+            message("{}: the data cannot be had in one piece, which folds need", given)
+        )
     whole = load(specs[0], None)
     if n_folds > whole.n:
-        raise ConfigError(f"cv={n_folds}: there are only {whole.n} examples")
+        given = Setting("cv", n_folds)
+        raise ConfigError(message("{}: there are only {} examples", given, whole.n))
     fold = np.random.default_rng(seed).permutation(whole.n) % n_folds
     for k in range(n_folds):
         rest, part = np.flatnonzero(fold != k), np.flatnonzero(fold == k)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from distsvm.data.files import PACKED, packing, unpacked_name
 from distsvm.errors import ConfigError, DataError
-from distsvm.oracles.structure import FileFormat, Structure
+from distsvm.kinds import choice
+from distsvm.options import Option, declared
+from distsvm.oracles.structure import FileFormat, Structure, imported
 from distsvm.registry import STRUCTURES, structures
+from distsvm.wording import message
 
 TEXT = "text"
+_OPTIONS = "distsvm.data.readers.options"
 
 # The last endings of svmlight are the names of LIBSVM's collection.
 ENGINE = {
@@ -19,6 +24,7 @@ ENGINE = {
         "distsvm.data.readers.svmlight:SvmlightData",
         ("", ".svm", ".svmlight", ".libsvm", ".txt", ".dat", ".t", ".tr", ".val", ".scale"),
         aliases=("libsvm",),
+        options=f"{_OPTIONS}:SvmlightOptions",
     ),
     "parquet": FileFormat(
         "distsvm.data.readers.parquet:ParquetData",
@@ -27,11 +33,18 @@ ENGINE = {
         values="distsvm.data.readers.parquet:ParquetValues",
         packed=False,
         objects=True,
+        options=f"{_OPTIONS}:ParquetOptions",
     ),
     "jsonl": FileFormat(
         "distsvm.data.readers.jsonl:JsonlData", (".jsonl", ".ndjson"), objects=True
     ),
-    TEXT: FileFormat("distsvm.data.words:TextData", (".txt",), tables=False, labelled=False),
+    TEXT: FileFormat(
+        "distsvm.data.words:TextData",
+        (".txt",),
+        tables=False,
+        labelled=False,
+        options=f"{_OPTIONS}:TextOptions",
+    ),
 }
 RAY = FileFormat("distsvm.data.ray_dataset:RayData", values="distsvm.data.ray_dataset:RayValues")
 """Rows of a ray.data.Dataset, which is in no files."""
@@ -60,12 +73,25 @@ def formats_read(structure: Structure) -> tuple[str, ...]:
     return tuple(name for name, one in file_formats().items() if one.objects)
 
 
+def reader_options() -> list[Option]:
+    """What readers of files take beside the paths, each option with the formats that it is for."""
+    formats: dict[str, list[str]] = {}
+    for name, one in file_formats().items():
+        if one.options is not None:
+            formats.setdefault(one.options, []).append(name)
+    return [
+        replace(own, of=own.of or tuple(names))
+        for reference, names in formats.items()
+        for own in declared(imported(reference)).values()
+    ]
+
+
 def named_format(given: str) -> str:
     """The name of the format that was given by name or alias."""
     formats = file_formats()
     names = {alias: name for name, one in formats.items() for alias in (name, *one.aliases)}
     if given not in names:
-        raise ConfigError(f"format={given!r}: expected one of {', '.join(names)}")
+        raise ConfigError("format", given, choice(*names).expected)
     return names[given]
 
 
@@ -92,9 +118,14 @@ def format_of_names(files: Sequence[str], tables: bool) -> str:
                 for name, one in formats.items()
             ]
             raise DataError(
-                f"{file}: the name does not say what the file is; endings are known of "
-                f"{', '.join(known)}, those of text also with {', '.join(PACKED)}; otherwise give "
-                f"format= and one of {', '.join(formats)}"
+                message(
+                    "{}: the name does not say what the file is; endings are known of {}, those of "
+                    "text also with {}; otherwise give {format} and one of {}",
+                    file,
+                    ", ".join(known),
+                    ", ".join(PACKED),
+                    ", ".join(formats),
+                )
             )
         found[min(fits, key=lambda name: formats[name].tables is None)] = file
     if len(found) > 1:

@@ -13,6 +13,7 @@ from distsvm.data.readers.pieces import TextSpec
 from distsvm.data.shard import Shard, ShardSpec
 from distsvm.data.shard_arrays import arrays_of, shard_of
 from distsvm.errors import ConfigError
+from distsvm.wording import Setting, message
 
 MEGABYTE = 2**20
 PIECE_SHARE = 8
@@ -56,9 +57,12 @@ class Keeping:
         """This for the examples of these specs; refused where they cannot be had in pieces."""
         if self.memory_mb is not None and not all(hasattr(spec, "pieces") for spec in specs):
             raise ConfigError(
-                f"worker_memory_mb={self.memory_mb:g} is for examples in files, and these are in "
-                "memory or in a Ray Dataset: write them to files (distsvm.data.writers, or "
-                "Dataset.write_parquet), or give no worker_memory_mb"
+                message(
+                    "{} is for examples in files, and these are in memory or in a Ray Dataset: "
+                    "write them to files (distsvm.data.writers, or Dataset.write_parquet), or give "
+                    "no {worker_memory_mb}",
+                    Setting("worker_memory_mb", self.memory_mb),
+                )
             )
         return replace(self, reading_mb=max(getattr(spec, "reading_mb", 0.0) for spec in specs))
 
@@ -78,9 +82,16 @@ class Keeping:
         if found < LEAST_MB:
             needed = math.ceil(beside_mb + COPIES * LEAST_MB)
             raise ConfigError(
-                f"worker_memory_mb={self.memory_mb:g}: a worker needs {needed} at least, of which "
-                f"its process takes {process_mb:.0f} with what reads the files, and "
-                f"{self.n_vectors} vectors of length {self.dim} take {vectors_mb:.0f}"
+                message(
+                    "{}: a worker needs {} at least, of which its process takes {} with what reads "
+                    "the files, and {} vectors of length {} take {}",
+                    Setting("worker_memory_mb", self.memory_mb),
+                    needed,
+                    f"{process_mb:.0f}",
+                    self.n_vectors,
+                    self.dim,
+                    f"{vectors_mb:.0f}",
+                )
             )
         return found
 

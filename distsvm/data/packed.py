@@ -33,6 +33,7 @@ from distsvm.data.readers.lines import BLOCK_BYTES, Part
 from distsvm.data.readers.pieces import TextSpec
 from distsvm.errors import DAMAGE, ConfigError, DataError
 from distsvm.storage import digest_of, read_manifest, write_json, written_aside
+from distsvm.wording import Setting, message
 
 log = logging.getLogger(__name__)
 
@@ -114,7 +115,11 @@ class PackedStore:
         except OSError as error:
             if not (folder / "manifest.json").exists():
                 raise DataError(
-                    f"cache_dir={self.folder!r}: packed data cannot be written ({error})"
+                    message(
+                        "{}: packed data cannot be written ({})",
+                        Setting("cache_dir", str(self.folder)),
+                        error,
+                    )
                 ) from error
         return Packed(folder, tuple(arrays), notes)
 
@@ -177,11 +182,18 @@ def checked_folder(folder: Path) -> str:
     except OSError as error:
         raise ConfigError(f"{folder}: packed data cannot be written there ({error})") from error
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
-        raise ConfigError(f"{folder} belongs to somebody else; give cache_dir, a folder of yours")
+        raise ConfigError(
+            message("{} belongs to somebody else; give {cache_dir}, a folder of yours", folder)
+        )
     if status.st_mode & 0o022:
         raise ConfigError(
-            f"{folder} can be written by others (mode {status.st_mode & 0o777:o}); give cache_dir, "
-            f"a folder that only you can write in, such as a new one: {folder / 'packed'}"
+            message(
+                "{} can be written by others (mode {}); give {cache_dir}, a folder that only you "
+                "can write in, such as a new one: {}",
+                folder,
+                f"{status.st_mode & 0o777:o}",
+                folder / "packed",
+            )
         )
     return str(folder)
 

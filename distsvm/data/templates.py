@@ -46,6 +46,7 @@ import numpy as np
 
 from distsvm.data.ragged import Ragged, offsets
 from distsvm.errors import ConfigError, DataError
+from distsvm.wording import message
 
 BEFORE, AFTER = "<s>", "</s>"
 LONGEST_RUN = 4  # of equal signs in `shape`
@@ -117,7 +118,7 @@ class Templates:
         lines = (line.partition("#")[0] for line in text.splitlines())
         given = [one.strip() for line in lines for one in line.split(";") if one.strip()]
         if not given:
-            raise ConfigError("templates: the text has none, expected at least one")
+            raise ConfigError(message("{templates}: the text has none, expected at least one"))
         found = [terms for one in given for terms in _Scanner(one).template()]
         return cls(tuple(dict.fromkeys(found)))
 
@@ -317,6 +318,6 @@ def as_templates(given: Templates | str) -> Templates:
         return given
     if not isinstance(given, str):
         raise ConfigError(
-            f"templates={given!r}: expected text, {' or '.join(map(repr, NAMED))}, or Templates"
+            "templates", given, f"text, {' or '.join(map(repr, NAMED))}, or Templates"
         )
     return NAMED[given.strip()] if given.strip() in NAMED else Templates.parse(given)

@@ -42,7 +42,7 @@ def write_svmlight(
     if labels.dtype.kind not in "biuf":
         raise DataError(f"labels have dtype {labels.dtype}, expected numbers")
     if index_base not in (0, 1):
-        raise ConfigError(f"index_base={index_base}: expected 0 or 1")
+        raise ConfigError("index_base", index_base, "0 or 1")
     with _opened_for_writing(path) as out:
         for lines in _lines(rows, labels, index_base):
             out.write(lines.encode())
@@ -111,10 +111,10 @@ def write_parts(
     format : {"svmlight", "svmlight.gz", "parquet"}
     """
     if format not in SUFFIXES:
-        raise ConfigError(f"format={format!r}: expected one of {', '.join(SUFFIXES)}")
+        raise ConfigError("format", format, f"one of {', '.join(SUFFIXES)}")
     n = len(y)
     if not 1 <= n_files <= n:
-        raise ConfigError(f"n_files={n_files}: expected 1 to {n}, the number of rows")
+        raise ConfigError("n_files", n_files, f"1 to {n}, the number of rows")
     os.makedirs(folder, exist_ok=True)
     write = write_parquet if format == "parquet" else write_svmlight
     paths = []

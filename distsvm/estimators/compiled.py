@@ -102,7 +102,7 @@ class CompiledEstimator(TrainedEstimator):
     def _reading(self) -> dict[str, Any]:
         options = {} if self.data_options is None else self.data_options
         if not isinstance(options, Mapping):
-            raise ConfigError(f"data_options={options!r}: expected a dict of options of open_data")
+            raise ConfigError("data_options", options, "a dict of options of open_data")
         return dict(options)
 
     def __sklearn_tags__(self) -> Tags:

@@ -82,7 +82,7 @@ class StructuralSVM(TrainedEstimator):
             At a given C, 2 is the same as the example twice.
         """
         if not isinstance(self.task, Task):
-            raise ConfigError(f"task={self.task!r}: expected a Task")
+            raise ConfigError("task", self.task, "a Task")
         if y is None:
             raise DataError("StructuralSVM requires y to be passed, but the target y is None")
         task = with_arguments(self.task, **{name: getattr(self, name) for name in FIELDS})

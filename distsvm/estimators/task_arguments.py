@@ -24,7 +24,7 @@ def intercept_value(fit_intercept: bool, intercept_scaling: Any) -> float:
     """The value of the constant feature: intercept_scaling, or 0 for no intercept."""
     scaling = intercept_scaling
     if not (np.isreal(scaling) and np.isfinite(scaling) and scaling > 0):
-        raise ConfigError(f"intercept_scaling={scaling!r}: expected a number > 0")
+        raise ConfigError("intercept_scaling", scaling, "a number > 0")
     return float(scaling) if fit_intercept else 0.0
 
 

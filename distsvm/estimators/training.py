@@ -14,7 +14,9 @@ from sklearn.utils import check_random_state
 
 from distsvm.errors import ConfigError, nearest
 from distsvm.model import Model
+from distsvm.options import Option
 from distsvm.oracles.task import Task
+from distsvm.training.config import all_options
 from distsvm.training.result import TrainResult
 from distsvm.training.train import train
 
@@ -23,7 +25,17 @@ ARGUMENTS = (
     "cache_size", "executor", "n_workers", "n_shards", "n_blocks", "random_state", "verbose",
     "run_dir",
 )  # fmt: skip
-"""The arguments of an estimator that are fields of TrainConfig, under the same names."""
+"""The arguments of an estimator that are options of training, under the same names."""
+
+
+def arguments() -> list[Option]:
+    """The options of training that are arguments."""
+    return [all_options()[name] for name in ARGUMENTS]
+
+
+def default_of(name: str) -> Any:
+    """The default of an option of training."""
+    return all_options()[name].default
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -34,23 +46,23 @@ class TrainedEstimator(BaseEstimator):
     constructor only stores, as scikit-learn asks for.
     """
 
-    C: float | None = None
-    C_per_example: float | None = None
-    eps: float | None = None
-    rel_gap: float | None = None
-    max_rounds: int | None = None
-    max_seconds: float | None = None
-    rescaling: str = "margin"
-    solver: str = "auto"
+    C: float | None = default_of("C")
+    C_per_example: float | None = default_of("C_per_example")
+    eps: float | None = default_of("eps")
+    rel_gap: float | None = default_of("rel_gap")
+    max_rounds: int | None = default_of("max_rounds")
+    max_seconds: float | None = default_of("max_seconds")
+    rescaling: str = default_of("rescaling")
+    solver: str = default_of("solver")
     solver_options: Any = None
-    cache_size: int | str = "auto"
-    executor: str = "auto"
-    n_workers: int | None = None
-    n_shards: int | None = None
-    n_blocks: int | None = None
-    random_state: Any = None
-    verbose: int = 0
-    run_dir: Any = None
+    cache_size: int | str = default_of("cache_size")
+    executor: str = default_of("executor")
+    n_workers: int | None = default_of("n_workers")
+    n_shards: int | None = default_of("n_shards")
+    n_blocks: int | None = default_of("n_blocks")
+    random_state: Any = default_of("random_state")
+    verbose: int = default_of("verbose")
+    run_dir: Any = default_of("run_dir")
 
     def __new__(cls, *args: Any, **arguments: Any) -> Any:
         """Refuse an unknown argument with the nearest known one."""
@@ -71,9 +83,7 @@ class TrainedEstimator(BaseEstimator):
         """The stored arguments as TrainConfig takes them; it checks their values."""
         more = {} if self.solver_options is None else self.solver_options
         if not isinstance(more, Mapping):
-            raise ConfigError(
-                f"solver_options={more!r}: expected a dict of further fields of TrainConfig"
-            )
+            raise ConfigError("solver_options", more, "a dict of further options of training")
         twice = sorted(set(more) & set(ARGUMENTS))
         if twice:
             raise ConfigError(f"solver_options names {twice[0]}, which is an argument of its own")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from distsvm.errors import ConfigError
+from distsvm.kinds import Unfit, whole
 
 
 @dataclass(frozen=True)
@@ -147,13 +147,11 @@ def usable_cores() -> int:
 
 def checked_n_workers(n_workers: int) -> int:
     """The number as an int, or a ConfigError if it is none or below one."""
+    kind = whole(least=1)
     try:
-        number = operator.index(n_workers)
-    except TypeError:
-        raise ConfigError(f"n_workers must be a whole number, got {n_workers!r}") from None
-    if number < 1:
-        raise ConfigError(f"n_workers must be at least 1, got {number}")
-    return number
+        return kind.check(n_workers)
+    except Unfit:
+        raise ConfigError("n_workers", n_workers, kind.expected) from None
 
 
 def checked_costs(costs: Sequence[float] | None, n_shards: int) -> list[float]:

@@ -15,6 +15,7 @@ from distsvm.executors.calls import Call, Job, Peers, Recipe
 from distsvm.executors.host import Reply, Ticket
 from distsvm.executors.recovery import Decision, Kind, Loss, RecoveryPolicy, Waiting
 from distsvm.executors.transport import Gone, Request, Transport
+from distsvm.wording import message
 
 logger = logging.getLogger(__name__)
 
@@ -82,8 +83,12 @@ class Crew:
         self.members += [Member(retired=number in unplaced) for number in numbers]
         if unplaced:
             self.note(
-                f"the run goes on with {len(self.active())} of the {n_workers} workers asked for: "
-                f"{next(iter(unplaced.values()))}"
+                message(
+                    "the run goes on with {} of the {} workers asked for: {}",
+                    len(self.active()),
+                    n_workers,
+                    next(iter(unplaced.values())),
+                )
             )
 
     def hosts(self) -> dict[int, int]:
@@ -92,7 +97,7 @@ class Crew:
 
     def note(self, text: str) -> None:
         """Say what is out of the ordinary, now and in the run's records."""
-        logger.warning("%s", text)
+        logger.warning(text)
         self.notes.append(text)
 
     # --- jobs ------------------------------------------------------------------------------
@@ -245,23 +250,30 @@ class Crew:
         who = f"worker {number} (shards {_span(member.shards)})"
         reason = gone.reason
         if gone.kind is Kind.OUT_OF_MEMORY:
-            reason = f"out of memory, {self._size(member)}: {reason}"
+            reason = message("out of memory, {}: {}", self._size(member), reason)
         if decision is Decision.GIVE_UP:
             self._give_up(who, gone.kind, reason, loss)
         if gone.kind in (Kind.OUT_OF_MEMORY, Kind.SLOW) and decision is Decision.MOVE:
             self.n_unwanted += 1
         what = "building it again" if decision is Decision.REBUILD else "others take over"
-        self.note(f"{who} was lost: {reason}; {what}")
+        self.note(message("{} was lost: {}; {}", who, reason, what))
         return decision
 
     def _give_up(self, who: str, kind: Kind, reason: str, loss: Loss) -> None:
         if kind is Kind.UNPLACED:
-            self._end = PlacementError(f"{who} was lost and cannot be built again: {reason}")
+            self._end = PlacementError(
+                message("{} was lost and cannot be built again: {}", who, reason)
+            )
         else:
             limits = self.policy.limits
             self._end = WorkerLost(
-                f"{who} was lost {self.policy.n_losses(loss)} times in this run, and max_failures "
-                f"is {limits.max_failures}; last: {reason}"
+                message(
+                    "{} was lost {} times in this run, and {max_failures} is {}; last: {}",
+                    who,
+                    self.policy.n_losses(loss),
+                    limits.max_failures,
+                    reason,
+                )
             )
         raise self._end
 

@@ -30,6 +30,8 @@ from distsvm.executors.recovery import Kind, Limits
 from distsvm.executors.remote import RemoteExecutor
 from distsvm.executors.serving import serve
 from distsvm.executors.transport import Gone, Request, Transport
+from distsvm.options import built
+from distsvm.wording import Setting, message
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _PATIENCE_S = 5.0  # for a process that was told to end
@@ -46,13 +48,13 @@ class ProcessesExecutor(RemoteExecutor):
     Parameters
     ----------
     n_workers : processes, if there are as many shards
-    limits : max_failures, worker_timeout_s, call_timeout_s, min_workers; see Limits
+    limits : the fields of Limits
     """
 
     name = "processes"
 
     def __init__(self, n_workers: int, **limits: Any) -> None:
-        super().__init__(ProcessTransport(), checked_n_workers(n_workers), Limits(**limits))
+        super().__init__(ProcessTransport(), checked_n_workers(n_workers), built(Limits, limits))
 
 
 class _State(Enum):
@@ -101,8 +103,11 @@ class ProcessTransport(Transport):
     def launch(self, workers: Sequence[int], timeout_s: float | None = None) -> Mapping[int, str]:
         if multiprocessing.current_process().daemon:
             raise ConfigError(
-                "this process may not start others (it is daemonic, as in a multiprocessing.Pool):"
-                ' use executor="threads" or "serial" here'
+                message(
+                    "this process may not start others (it is daemonic, as in a "
+                    "multiprocessing.Pool): use {} or serial here",
+                    Setting("executor", "threads"),
+                )
             )
         if self._finalizer is None:
             self._finalizer = weakref.finalize(

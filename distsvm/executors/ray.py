@@ -13,10 +13,12 @@ import numpy as np
 from distsvm.errors import ConfigError, TaskError
 from distsvm.executors.base import checked_n_workers
 from distsvm.executors.host import Failure, Host, Reply, Ticket
+from distsvm.executors.options import RayOptions
 from distsvm.executors.ray_session import RaySession, token_auth
-from distsvm.executors.recovery import Kind, Limits
+from distsvm.executors.recovery import Kind
 from distsvm.executors.remote import RemoteExecutor
 from distsvm.executors.transport import LARGE, Gone, Request, Transport
+from distsvm.options import built
 
 PULSE = "pulse"
 """The concurrency group in which an actor answers while it is at work."""
@@ -35,38 +37,22 @@ class RayExecutor(RemoteExecutor):
     ----------
     n_workers : actors, if there are as many shards; None for as many as the cluster can hold, also
         when it grows, or one for each core of this machine if Ray is started here
-    address : of a running cluster, as for `ray.init`; RAY_ADDRESS counts too. A session that this
-        process already has is used in any case
-    resources_per_worker : what one actor needs, {"CPU": 1} unless given
-    placement_timeout_s : how long to wait for the cluster's address to answer, and then for the
-        next actor to be placed
-    min_workers : begin with so many if no more find a place in time; all of n_workers unless
-        given. Later on, shards of lost actors are given to others while so many are left (one,
-        unless given)
-    limits : max_failures, worker_timeout_s, call_timeout_s; see Limits
+    options : the fields of RayOptions
     """
 
     name = "ray"
 
-    def __init__(
-        self,
-        n_workers: int | None = None,
-        address: str | None = None,
-        resources_per_worker: Mapping[str, float] | None = None,
-        placement_timeout_s: float = 60.0,
-        min_workers: int | None = None,
-        **limits: Any,
-    ) -> None:
-        needs = {"CPU": 1.0} if resources_per_worker is None else dict(resources_per_worker)
-        least = Limits(min_workers=1 if min_workers is None else min_workers, **limits)
-        session = RaySession(address, needs, placement_timeout_s)
+    def __init__(self, n_workers: int | None = None, **options: Any) -> None:
+        own = built(RayOptions, options)
+        needs = {"CPU": 1.0} if own.resources_per_worker is None else own.resources_per_worker
+        session = RaySession(own.address, needs, own.placement_timeout_s)
         follows_room = n_workers is None
         session.n_expected = checked_n_workers(n_workers or session.capacity())
         super().__init__(
             RayTransport(session),
             session.n_expected,
-            least,
-            enough=min_workers,
+            own,
+            enough=own.min_workers,
             follows_room=follows_room,
         )
 

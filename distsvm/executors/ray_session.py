@@ -17,6 +17,7 @@ from typing import Any
 
 from distsvm.errors import ConfigError, PlacementError
 from distsvm.executors.base import usable_cores
+from distsvm.wording import Message, Setting, message
 
 logger = logging.getLogger(__name__)
 
@@ -113,14 +114,19 @@ class RaySession:
             return 0
         return room_on(self.ray.available_resources(), self.needs)
 
-    def no_room(self, n_asked: int, n_unplaced: int, timeout_s: float) -> str:
+    def no_room(self, n_asked: int, n_unplaced: int, timeout_s: float) -> Message:
         """What was asked for, and what the cluster has."""
         total, free = self.ray.cluster_resources(), self.ray.available_resources()
-        return (
-            f"{n_unplaced} of {n_asked} workers that need {_listed(self.needs)} each found no "
-            f"place within {timeout_s:g} s. The cluster has {_listed(total)} in "
-            f"total and {_listed(free)} free now. Ask for less (n_workers, resources_per_worker), "
-            "add nodes, free what other jobs hold, or wait longer (placement_timeout_s)"
+        return message(
+            "{} of {} workers that need {} each found no place within {} s. The cluster has {} in "
+            "total and {} free now. Ask for less ({n_workers}, {resources_per_worker}), add nodes, "
+            "free what other jobs hold, or wait longer ({placement_timeout_s})",
+            n_unplaced,
+            n_asked,
+            _listed(self.needs),
+            f"{timeout_s:g}",
+            _listed(total),
+            _listed(free),
         )
 
 
@@ -150,7 +156,10 @@ def import_ray(*, own: bool) -> ModuleType:
         import ray
     except ImportError as error:
         raise ConfigError(
-            'executor="ray" needs Ray, which is not installed: pip install "distsvm[ray]"'
+            message(
+                '{} needs Ray, which is not installed: pip install "distsvm[ray]"',
+                Setting("executor", "ray"),
+            )
         ) from error
     return ray
 

@@ -7,7 +7,11 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from distsvm.errors import ConfigError
+from distsvm.kinds import number, whole
+from distsvm.options import check_fields, option
+
+REMOTE = ("processes", "ray")
+"""Executors whose workers can get lost."""
 
 # A worker that takes so many times as long as the others for the same call is too slow.
 SLOW_FACTOR = 10.0
@@ -65,38 +69,37 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is borne before something is done.
+    """How much is borne before something is done; also the options of executor "processes"."""
 
-    Parameters
-    ----------
-    max_failures : int ≥ 0
-        A shard's worker may be lost so often in one run.
-    worker_timeout_s : float > 0
-        A worker at work that gives no sign of life for so long is lost. So is one that takes this
-        long and SLOW_FACTOR times as long as the others, or, where there are no others to compare
-        with, SLOW_FACTOR times this long and SLOW_FACTOR times as long as anybody has before.
-    call_timeout_s : float > 0 or None
-        No call of a worker may take longer, however long the others take.
-    min_workers : int ≥ 1
-        Shards of lost workers are given to others while so many are left.
-    """
-
-    max_failures: int = 3
-    worker_timeout_s: float = 30.0
-    call_timeout_s: float | None = None
-    min_workers: int = 1
+    max_failures: int = option(
+        3, kind=whole(least=0), metavar="N", of=REMOTE,
+        help="so often the worker of a shard may be lost before the run fails",
+    )  # fmt: skip
+    worker_timeout_s: float = option(
+        30.0, kind=number(above=0, infinite=True), flag="--worker-timeout", metavar="S", unit="s",
+        of=REMOTE,
+        help="seconds without a sign of life until a worker counts as lost; also the least time "
+        "until one that takes ten times as long as the others does. Where there are no others to "
+        "compare with: ten times this, and ten times the longest call of the kind before",
+    )  # fmt: skip
+    call_timeout_s: float | None = option(
+        None, kind=number(above=0, infinite=True).or_none(), flag="--call-timeout", metavar="S",
+        unit="s", of=REMOTE, help="seconds that one call of a worker may take",
+    )  # fmt: skip
+    min_workers: int | None = option(
+        None, kind=whole(least=1), metavar="N", of=("ray",),
+        usual="begin with all, go on with one",
+        help="begin with so many if no more find a place, and go on while so many are left: they "
+        "get the shards of lost workers",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
-        for name, least in (("max_failures", 0), ("min_workers", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ConfigError(f"{name}={value!r}: expected a whole number ≥ {least}")
-        for name in ("worker_timeout_s", "call_timeout_s"):
-            value = getattr(self, name)
-            if value is None and name == "call_timeout_s":
-                continue
-            if not isinstance(value, (int, float)) or isinstance(value, bool) or not value > 0:
-                raise ConfigError(f"{name}={value!r}: expected a number of seconds > 0")
+        check_fields(self)
+
+    @property
+    def least_workers(self) -> int:
+        """Shards of lost workers are given to others while so many are left."""
+        return 1 if self.min_workers is None else self.min_workers
 
 
 @dataclass
@@ -112,7 +115,7 @@ class RecoveryPolicy:
 
     def decide(self, loss: Loss) -> Decision:
         """What to do; every loss but that of a place counts."""
-        others = loss.n_others >= self.limits.min_workers
+        others = loss.n_others >= self.limits.least_workers
         if loss.kind is Kind.UNPLACED:
             return Decision.MOVE if others else Decision.GIVE_UP
         self._n_losses.update(_counted(loss))

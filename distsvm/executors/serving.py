@@ -16,6 +16,7 @@ from distsvm.errors import ConfigError, TaskError
 from distsvm.executors import wire
 from distsvm.executors.blocks import Attachments, Packed
 from distsvm.executors.host import Failure, Host, Reply
+from distsvm.wording import message
 
 
 def serve(conn: Connection, pulse: Connection) -> None:
@@ -41,7 +42,7 @@ def _answer(host: Host, attachments: Attachments, head: bytes, buffers: list[Any
         if isinstance(shared, Packed):
             shared, kept = attachments.open(shared)
     except Exception as error:
-        text = f"a worker cannot read what it was sent: {wire.unread(error)}"
+        text = message("a worker cannot read what it was sent: {}", wire.unread(error))
         failure = Failure(None, ConfigError(text), traceback.format_exc())
         return wire.encode((Reply(failure=failure), None))
     reply = host.answer(verb, shared, own, ticket)
@@ -50,8 +51,8 @@ def _answer(host: Host, attachments: Attachments, head: bytes, buffers: list[Any
     try:
         return wire.encode((reply, still), wire.by_name)
     except Exception as error:
-        text = f"a result cannot be pickled: {type(error).__name__}: {error}"
-        failure = Failure(None, TaskError(text), traceback.format_exc())
+        why = f"a result cannot be pickled: {type(error).__name__}: {error}"
+        failure = Failure(None, TaskError(why), traceback.format_exc())
         return wire.encode((replace(reply, value=None, failure=failure), still))
 
 

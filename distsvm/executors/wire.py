@@ -14,6 +14,7 @@ import numpy as np
 
 from distsvm.errors import ConfigError
 from distsvm.executors.transport import LARGE
+from distsvm.wording import Message, Setting, message
 
 _SIZE = struct.Struct("!Q")
 _AT_ONCE = 64  # frames; systems have a limit
@@ -140,8 +141,12 @@ def by_value(value: Any, **options: Any) -> bytes:
         return cloudpickle.dumps(value, **options)
     except Exception as error:
         raise ConfigError(
-            f"cannot be sent to a worker process ({type(error).__name__}: {error}): "
-            'send what can be pickled, or use executor="threads"'
+            message(
+                "cannot be sent to a worker process ({}: {}): send what can be pickled, or use {}",
+                type(error).__name__,
+                error,
+                Setting("executor", "threads"),
+            )
         ) from error
 
 
@@ -153,12 +158,14 @@ def by_name(value: Any, **options: Any) -> bytes:
         return cloudpickle.dumps(value, **options)
 
 
-def unread(error: Exception) -> str:
+def unread(error: Exception) -> Message:
     """Why something could not be read, and what to do where the other side has not its class."""
-    text = f"{type(error).__name__}: {error}"
-    if isinstance(error, (AttributeError, ImportError)):
-        text += (
-            ". Where only the main program knows a name that was pickled, put the class or "
-            'function in a module that worker processes can import, or use executor="threads"'
-        )
-    return text
+    text = message("{}: {}", type(error).__name__, error)
+    if not isinstance(error, (AttributeError, ImportError)):
+        return text
+    return message(
+        "{}. Where only the main program knows a name that was pickled, put the class or function "
+        "in a module that worker processes can import, or use {}",
+        text,
+        Setting("executor", "threads"),
+    )

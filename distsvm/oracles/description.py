@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from distsvm.errors import ModelError, UnknownTask
+from distsvm.errors import ModelError
 from distsvm.oracles.outputs import from_json, to_json
 from distsvm.oracles.task import Task
 from distsvm.registry import task_classes
+from distsvm.wording import Form, message
 
 
 def describe(task: Task) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -39,7 +40,16 @@ def rebuild(
     """The task that `describe` gave these of; a task of the user's own needs its class."""
     cls = task_class or task_classes().get(data["task"])
     if cls is None:
-        raise UnknownTask(data["task"])
+        raise ModelError(
+            message(
+                "the model is of the task {}, which is not built in; {}",
+                repr(data["task"]),
+                Form(
+                    "pass its class: load_model(path, task=...), or resume(run_dir, task=...)",
+                    "name its class: --task FILE.py:CLASS",
+                ),
+            )
+        )
     values = {name: from_json(value) for name, value in data["fields"].items()}
     unknown = (set(values) | set(arrays)) - {f.name for f in fields(cls)}  # type: ignore[arg-type]
     if unknown:

@@ -60,6 +60,9 @@ class FileFormat:
         returns them.
     filters : tuple of str
         Options that only choose the examples to train on: a model does not apply them.
+    options : str, optional
+        'module:Name' of a dataclass that declares options of the reader, of which flags are made.
+        Formats may share one; an option of it that says no format is for all of these.
     """
 
     reader: str
@@ -75,6 +78,7 @@ class FileFormat:
     layout: tuple[str, ...] = ()
     learnt: tuple[str, ...] = ()
     filters: tuple[str, ...] = ()
+    options: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

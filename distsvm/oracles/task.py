@@ -14,6 +14,7 @@ from distsvm.errors import ConfigError
 from distsvm.messages import Summary
 from distsvm.oracles.outputs import from_json, to_json
 from distsvm.vectors import SparseVector
+from distsvm.wording import message
 
 if TYPE_CHECKING:
     from distsvm.oracles.oracle import Oracle
@@ -32,7 +33,7 @@ class Bounded:
 
 
 @dataclass(frozen=True)
-class Setting:
+class Circumstances:
     """Where a task is to be trained, for the choice of a solver.
 
     Parameters
@@ -139,7 +140,7 @@ class Task(ABC):
         """The words of a plain sentence as the task's inputs have them; most tasks take none."""
         raise ConfigError(f"{type(self).__name__} does not take plain sentences")
 
-    def choose_solver(self, setting: Setting) -> str:
+    def choose_solver(self, here: Circumstances) -> str:
         """What solver="auto" takes here, where it depends on more than the task."""
         return self.suited_solver
 
@@ -169,12 +170,10 @@ class Task(ABC):
         """A starting point for this task from the w of an earlier one; as it is if dim agrees."""
         if earlier.dim != self.dim:
             raise ConfigError(
-                f"start: the earlier model has dimension {earlier.dim}, this task {self.dim}"
+                message(
+                    "{start}: the earlier model has dimension {}, this task {}",
+                    earlier.dim,
+                    self.dim,
+                )
             )
         return w
-
-
-def check_unfit(unfit: str) -> None:
-    """Refuse a setting of `unfit` that is none."""
-    if unfit not in ("error", "drop"):
-        raise ConfigError(f"unfit={unfit!r}: expected 'error' or 'drop'")

@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from distsvm.errors import ConfigError
+from distsvm.kinds import number
 from distsvm.planning.constants import MEASURED, Constants
+from distsvm.wording import Message, message
 
 NUMBER = 8  # bytes of a float64
 SPARSE = 12  # of a position and a value in a sparse vector
@@ -164,15 +166,18 @@ def overridden(constants: Constants, changes: dict[str, float]) -> Constants:
     for name, value in changes.items():
         if not hasattr(constants, name):
             known = ", ".join(asdict(constants))
-            raise ConfigError(f"constants: there is no {name!r}; there are {known}")
-        _check("constants", value, f"constants: {name}")
+            raise ConfigError(
+                message("{constants}: there is no {}; there are {}", repr(name), known)
+            )
+        _check("constants", value, message("{constants}: {}", name))
     return replace(constants, **changes)
 
 
-def _check(name: str, value: float, shown: str | None = None) -> None:
+def _check(name: str, value: float, shown: Message | None = None) -> None:
     least, most = RANGES[name]
     if not least <= value <= most:
-        raise ConfigError(f"{shown or name}={value}: expected a number from {least:g} to {most:g}")
+        kind = number(least=least, most=most)
+        raise ConfigError(message("{}={}: expected {}", shown or name, value, kind.expected))
 
 
 def _candidates(problem: Problem, workers_per_node: int, constants: Constants) -> list[Plan]:

@@ -7,6 +7,9 @@ from distsvm.qp.base import QPProblem, QPSolution, QPSolver
 
 __all__ = ["QPProblem", "QPSolution", "QPSolver", "make_qp"]
 
+QP_PATTERN = r"native|line-search|cvxpy(:.+)?"
+QP_NAMES = "native, line-search, cvxpy or cvxpy:SOLVER, as in cvxpy:CLARABEL"
+
 
 def make_qp(name: str) -> QPSolver:
     """The solver "native", "line-search", "cvxpy", or "cvxpy:SOLVER" for one of cvxpy's solvers.
@@ -26,7 +29,4 @@ def make_qp(name: str) -> QPSolver:
         from distsvm.qp.cvxpy import CvxpyQP
 
         return CvxpyQP(solver or None)
-    raise ConfigError(
-        f'qp={name!r}: expected "native", "line-search", "cvxpy" or "cvxpy:SOLVER", '
-        'as in "cvxpy:CLARABEL"'
-    )
+    raise ConfigError("qp", name, QP_NAMES)

@@ -12,6 +12,7 @@ import numpy as np
 from distsvm.errors import ConfigError, QPError
 from distsvm.qp.base import QPProblem, QPSolution
 from distsvm.qp.certificate import certify
+from distsvm.wording import message
 
 # the options by which a solver takes its tolerance
 TOLERANCES = {
@@ -49,7 +50,11 @@ class CvxpyQP:
         installed = _cvxpy().installed_solvers()
         if self._name not in installed:
             raise ConfigError(
-                f"qp: cvxpy has no solver {self._name!r} here; it has {', '.join(installed)}"
+                message(
+                    "{qp}: cvxpy has no solver {} here; it has {}",
+                    repr(self._name),
+                    ", ".join(installed),
+                )
             )
 
     @property
@@ -127,6 +132,6 @@ def _cvxpy() -> Any:
         import cvxpy
     except ImportError:
         raise ConfigError(
-            'qp: "cvxpy" needs the cvxpy package: pip install "distsvm[cvxpy]"'
+            message('{qp}: cvxpy needs the cvxpy package: pip install "distsvm[cvxpy]"')
         ) from None
     return cvxpy

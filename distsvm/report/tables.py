@@ -19,9 +19,9 @@ Row = tuple[str, str, str]
 
 def configuration(view: RunView) -> str:
     """Every parameter: those that were given first, the defaults dimmed."""
-    given, defaults, usual = [], [], TrainConfig()
-    for name, value in view.config.as_dict().items():
-        if value == getattr(usual, name):
+    given, defaults, usual = [], [], TrainConfig().values()
+    for name, value in view.config.values().items():
+        if value == usual[name]:
             defaults.append((name, shown(value), _used(view, name)))
         else:
             given.append((name, shown(value), ""))

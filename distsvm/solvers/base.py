@@ -13,8 +13,10 @@ from distsvm.cuts.bounds import Target
 from distsvm.errors import ConfigError
 from distsvm.oracles.task import Task
 from distsvm.risks.base import Risk
+from distsvm.solvers.options import SolverOptions
 from distsvm.solvers.round import Column, Round
 from distsvm.solvers.state import State
+from distsvm.wording import Setting, message
 from distsvm.workers.part import PartMaker
 
 R = TypeVar("R", bound=Risk)
@@ -98,7 +100,7 @@ class Solver(ABC, Generic[R, S]):
     """
 
     name: ClassVar[str]
-    Options: ClassVar[type]
+    Options: ClassVar[type[SolverOptions]]
     State: ClassVar[type[State]]
     needs: ClassVar[frozenset[str]] = frozenset()
     columns: ClassVar[tuple[Column, ...]] = ()
@@ -187,5 +189,10 @@ def check_needs(solver: type[Solver], task: Task) -> None:
     for missing in sorted(solver.needs - task.capabilities):
         what = CAPABILITIES.get(missing, missing)
         raise ConfigError(
-            f"solver={solver.name!r} needs {what}, which {type(task).__name__} does not have"
+            message(
+                "{} needs {}, which {} does not have",
+                Setting("solver", solver.name),
+                what,
+                type(task).__name__,
+            )
         )

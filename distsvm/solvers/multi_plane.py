@@ -5,21 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from distsvm import checks
 from distsvm.cuts.bounds import Bounds
 from distsvm.errors import ConfigError
+from distsvm.kinds import number, share, truth
 from distsvm.messages import Ascended, Ascent, Holding
+from distsvm.options import option
 from distsvm.risks.blocks import BlockRisk
 from distsvm.risks.points import LinearPoint
 from distsvm.solvers.base import Place, Problem, Solver
 from distsvm.solvers.frozen import Frozen
 from distsvm.solvers.multi_plane_state import MultiPlaneState
+from distsvm.solvers.options import SolverOptions
 from distsvm.solvers.round import Column, Round
 from distsvm.solvers.state import State
+from distsvm.wording import Setting, Value, message
 from distsvm.workers.ascent_part import AscentPartMaker
 
 # After rounds that asked about some examples, together so many times as there are examples, the
@@ -53,22 +57,35 @@ REGAIN_ROUNDS = 50
 
 
 @dataclass(frozen=True)
-class MultiPlaneOptions:
-    """The options of the multi-plane solver.
+class MultiPlaneOptions(SolverOptions):
+    """The options of the multi-plane solver."""
 
-    Parameters
-    ----------
-    ask_share : float in (0, 1]
-        The part of the examples that a round asks the oracle about, when it does not ask about all.
-    plane_memory_mb : float
-        Limit of the memory for planes, of all workers together.
-    asynchronous : bool
-        Blocks of one process see each other's changes at once.
-    """
+    ask_share: float = option(
+        0.3, kind=share, metavar="F",
+        help="the part of the examples, those with the largest shares of the gap, that most rounds "
+        "with oracle calls ask about",
+    )  # fmt: skip
+    plane_memory_mb: float = option(
+        4096.0, kind=number(above=0), flag="--plane-memory", metavar="MB", unit="MiB",
+        help="limit of the memory for planes, of all workers together; with {worker_memory_mb} "
+        "that of one piece of each block counts, which may take as much as a piece",
+    )  # fmt: skip
+    asynchronous: bool = option(
+        False, kind=truth,
+        help="in one process (threads, serial): blocks see each other's changes of w at once, so "
+        "that more threads take hardly more work. With threads the result depends on their "
+        "timing: certified like any other, but not the same bits twice",
+    )  # fmt: skip
 
-    ask_share: float = 0.3
-    plane_memory_mb: float = 4096.0
-    asynchronous: bool = False
+    def check_with(self, config: Any) -> None:
+        if self.asynchronous and config.solver not in ("auto", "multi-plane"):
+            raise ConfigError(
+                message(
+                    "{asynchronous} is for {}, not {}",
+                    Setting("solver", "multi-plane"),
+                    Value(config.solver),
+                )
+            )
 
 
 @dataclass(frozen=True)
@@ -80,7 +97,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
     """
 
     name: ClassVar[str] = "multi-plane"
-    Options: ClassVar[type] = MultiPlaneOptions
+    Options: ClassVar[type[SolverOptions]] = MultiPlaneOptions
     State: ClassVar[type[State]] = MultiPlaneState
     needs: ClassVar[frozenset[str]] = frozenset({"planes", "steps"})
     columns: ClassVar[tuple[Column, ...]] = (
@@ -100,8 +117,12 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
     def check_place(cls, options: MultiPlaneOptions, place: Place) -> None:
         if options.asynchronous and not place.one_process:
             raise ConfigError(
-                "asynchronous in several processes: expected executor 'threads' or 'serial', "
-                "for blocks see each other's changes only in one process"
+                message(
+                    "{asynchronous} in several processes: expected {} or {}, for blocks see each "
+                    "other's changes only in one process",
+                    Setting("executor", "threads"),
+                    Value("serial"),
+                )
             )
 
     @classmethod

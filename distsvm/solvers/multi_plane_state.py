@@ -10,7 +10,7 @@ import numpy as np
 
 from distsvm.messages import Regain
 from distsvm.solvers.frozen import Frozen
-from distsvm.solvers.state import State, real, vector, whole
+from distsvm.solvers.state import State, kept_float, kept_int, kept_vector
 
 
 @dataclass
@@ -54,29 +54,29 @@ class MultiPlaneState(State):
 
     VECTORS: ClassVar[frozenset[str]] = frozenset({"w", "frozen_a", "frozen_apart"})
 
-    average: np.ndarray | None = vector()
-    n_asked: int = whole()
-    n_calls: int = whole()
-    n_visits: int = whole()
-    n_planes: int = whole()
-    n_support: int = whole()
-    n_refused: int = whole()
-    plane_bytes: int = whole()
-    ask_average: bool = whole(True)
-    n_earlier: int = whole()
-    sigma: float = real(1.0)
-    linear: float = real()
-    square: float = real()
-    taken: float = real(1.0)
-    regained: float = real(1.0)
-    gained: float = real()
-    worked: float = real()
-    rate: float = real()
-    gap: float = real(math.inf)
-    held_gap: float = real(math.inf)
-    unseen: float = real(1.0)
-    pass_work: float = real()
-    since: float = real()
+    average: np.ndarray | None = kept_vector()
+    n_asked: int = kept_int()
+    n_calls: int = kept_int()
+    n_visits: int = kept_int()
+    n_planes: int = kept_int()
+    n_support: int = kept_int()
+    n_refused: int = kept_int()
+    plane_bytes: int = kept_int()
+    ask_average: bool = kept_int(True)
+    n_earlier: int = kept_int()
+    sigma: float = kept_float(1.0)
+    linear: float = kept_float()
+    square: float = kept_float()
+    taken: float = kept_float(1.0)
+    regained: float = kept_float(1.0)
+    gained: float = kept_float()
+    worked: float = kept_float()
+    rate: float = kept_float()
+    gap: float = kept_float(math.inf)
+    held_gap: float = kept_float(math.inf)
+    unseen: float = kept_float(1.0)
+    pass_work: float = kept_float()
+    since: float = kept_float()
     aside: frozenset[int] = frozenset()
     frozen: Frozen | None = None
     loses: bool = False

@@ -5,20 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from distsvm.cuts.bounds import Bounds
 from distsvm.cuts.cut import Cut
 from distsvm.cuts.working_set import WorkingSet
+from distsvm.errors import ConfigError
+from distsvm.kinds import Text, share, whole
+from distsvm.options import option
 from distsvm.oracles.task import Task
-from distsvm.qp import make_qp
+from distsvm.qp import QP_NAMES, QP_PATTERN, make_qp
 from distsvm.qp.base import QPSolution, QPSolver
 from distsvm.risks.base import Answer, CutRisk
 from distsvm.solvers.base import Place, Problem, Solver
+from distsvm.solvers.options import SolverOptions
 from distsvm.solvers.round import Column, Round
-from distsvm.solvers.state import State, real, whole
+from distsvm.solvers.state import State, kept_float, kept_int
+from distsvm.wording import Setting, Value, message
 from distsvm.workers.cut_part import CutPartMaker
 
 # The QP's gap is brought to this part of the round's estimated gap C·violation.
@@ -39,31 +44,56 @@ LINE_SEARCH_CUTS = 50
 
 
 @dataclass(frozen=True)
-class OneSlackOptions:
-    """The options of the one-slack solver.
+class OneSlackOptions(SolverOptions):
+    """The options of the one-slack solver."""
 
-    Parameters
-    ----------
-    cache_size : int ≥ 0 or "auto"
-    refresh_fraction : float in (0, 1]
-        When the caches fail, ask the oracle about this part of the examples at a time, until the
-        cut is violated by the working eps or all were asked.
-    stabilise : float in (0, 1]
-        µ: the oracle is asked at (1 − µ)·w_best + µ·w_model; 1 asks at w_model as the paper does.
-    qp : str
-        "native", "cvxpy", "cvxpy:SOLVER", or "line-search" for a step instead of the QP.
-    idle_solves : int ≥ 1
-        Cuts with α = 0 in so many solves are dropped.
-    max_cuts : int or None
-        Above it, cuts are replaced by their aggregate.
-    """
+    cache_size: int | str = option(
+        "auto", kind=whole(least=0).or_word("auto"), metavar="N", unit="planes",
+        usual="auto, 10, or 0 for classes, whose oracle costs no more than a cache",
+        help="planes kept for each example; 0 for none",
+    )  # fmt: skip
+    refresh_fraction: float = option(
+        1.0, kind=share, metavar="F",
+        help="the part of the examples to ask the oracle about at a time when the caches fail",
+    )  # fmt: skip
+    stabilise: float = option(
+        0.3, kind=share, metavar="MU",
+        help="µ: ask the oracle at (1 − µ)·w_best + µ·w_model; 1 is the method of the paper",
+    )  # fmt: skip
+    qp: str = option(
+        "native", kind=Text(QP_PATTERN, QP_NAMES), metavar="NAME",
+        help="what solves the small QP: native, cvxpy, cvxpy:SOLVER, or line-search for a step "
+        "instead of it",
+    )  # fmt: skip
+    idle_solves: int = option(
+        50,
+        kind=whole(least=1),
+        metavar="N",
+        help="drop a cut whose α was 0 in so many solves",
+    )
+    max_cuts: int | None = option(
+        None, kind=whole(least=3), metavar="N", usual="none, 50 a block for line-search",
+        help="above it, cuts are replaced by their sum Σ α·cut; at least 2·{n_blocks} + 1",
+    )  # fmt: skip
 
-    cache_size: int | str = "auto"
-    refresh_fraction: float = 1.0
-    stabilise: float = 0.3
-    qp: str = "native"
-    idle_solves: int = 50
-    max_cuts: int | None = None
+    def check_with(self, config: Any) -> None:
+        least = 2 * (config.n_blocks or 1) + 1
+        if self.max_cuts is not None and self.max_cuts < least:
+            raise ConfigError("max_cuts", self.max_cuts, whole(least).expected)
+        has_cache = self.cache_size not in ("auto", 0) and config.solver in ("auto", "one-slack")
+        if has_cache and config.worker_memory_mb is not None:
+            raise ConfigError(
+                message(
+                    "{worker_memory_mb} and {}: the one-slack solver's cache would take memory of "
+                    "its own; expected 0 or {}, or {}",
+                    Setting("cache_size", self.cache_size),
+                    Value("auto"),
+                    Setting("solver", "multi-plane"),
+                )
+            )
+
+    def check_here(self) -> None:
+        make_qp(self.qp)
 
 
 @dataclass
@@ -79,12 +109,12 @@ class OneSlackState(State):
     """
 
     working: WorkingSet = field(default_factory=lambda: WorkingSet(np.zeros(1)))
-    n_calls: int = whole()
-    n_hits: int = whole()
-    n_planes: int = whole()
-    asked_violation: float = real()
-    sharpness: float = real(1.0)
-    full_violation: float = real()
+    n_calls: int = kept_int()
+    n_hits: int = kept_int()
+    n_planes: int = kept_int()
+    asked_violation: float = kept_float()
+    sharpness: float = kept_float(1.0)
+    full_violation: float = kept_float()
 
     @property
     def n_bytes(self) -> int:
@@ -113,7 +143,7 @@ class OneSlack(Solver[CutRisk, OneSlackState]):
     """One slack for all examples, or one a block of shards."""
 
     name: ClassVar[str] = "one-slack"
-    Options: ClassVar[type] = OneSlackOptions
+    Options: ClassVar[type[SolverOptions]] = OneSlackOptions
     State: ClassVar[type[State]] = OneSlackState
     needs: ClassVar[frozenset[str]] = frozenset({"planes"})
     columns: ClassVar[tuple[Column, ...]] = (

@@ -36,17 +36,17 @@ class PhaseClock:
             self.seconds[name] += time.perf_counter() - started
 
 
-def whole(default: int = 0) -> Any:
+def kept_int(default: int = 0) -> Any:
     """Declare a whole number (or a bool) of the state."""
     return field(default=default, metadata={"saved": "numbers"})
 
 
-def real(default: float = 0.0) -> Any:
+def kept_float(default: float = 0.0) -> Any:
     """Declare a number of the state."""
     return field(default=default, metadata={"saved": "reals"})
 
 
-def vector() -> Any:
+def kept_vector() -> Any:
     """Declare an array of the state as long as w, or None."""
     return field(default=None, metadata={"saved": "vector"})
 
@@ -55,9 +55,10 @@ def vector() -> Any:
 class State:
     """The state of any solver: its bounds, the w of its model, and its own declared fields.
 
-    A subclass declares what must survive with `whole`, `real` and `vector`; checkpoints write
-    these and read them back. What it keeps in other forms it adds in `more_arrays`, and reads in
-    Solver.restore. Fields without a declaration are lost with the session.
+    A subclass declares what must survive with `kept_int`, `kept_float` and `kept_vector`;
+    checkpoints write these and read them back. What it keeps in other forms it adds in
+    `more_arrays`, and reads in Solver.restore. Fields without a declaration are lost with the
+    session.
 
     Parameters
     ----------
@@ -73,13 +74,13 @@ class State:
     """
 
     VECTORS: ClassVar[frozenset[str]] = frozenset({"w"})
-    """Arrays that are as long as w; more are those of `vector` fields, which may be empty."""
+    """Arrays that are as long as w; more are those of `kept_vector` fields, which may be empty."""
 
     bounds: Bounds
     w: np.ndarray
-    start: np.ndarray | None = vector()
-    number: int = whole()
-    n_stalled: int = whole()
+    start: np.ndarray | None = kept_vector()
+    number: int = kept_int()
+    n_stalled: int = kept_int()
     late: bool = False
     clock: PhaseClock = field(default_factory=PhaseClock)
 

@@ -25,8 +25,9 @@ from distsvm.storage import (
     written_aside,
 )
 from distsvm.stores import StorePath
-from distsvm.training.solving import EARLIER_NAMES, options_of_solvers
+from distsvm.training.solving import EARLIER_NAMES
 from distsvm.version import __version__
+from distsvm.wording import Setting, Value, message
 
 FORMAT = 2
 """In format 1 every file of planes was whole."""
@@ -176,11 +177,15 @@ def check_same_problem(folder: Place, earlier: dict[str, Any], problem: dict[str
         raise CheckpointError(f"{folder} is damaged: its configuration is {was!r:.40}")
     if isinstance(was.get("solver"), str):
         was = was | {"solver": EARLIER_NAMES.get(was["solver"], was["solver"])}
-    # Earlier versions noted the options of all solvers.
-    for name in sorted((set(was) - options_of_solvers()) | set(now)):
+    for name in sorted(now):  # earlier versions noted the options of all solvers
         if was.get(name) != now.get(name):
             raise CheckpointError(
-                f"{folder} belongs to a run with {name}={was.get(name)!r}, not {now.get(name)!r}"
+                message(
+                    "{} belongs to a run with {}, not {}",
+                    folder,
+                    Setting(name, was.get(name)),
+                    Value(now.get(name)),
+                )
             )
 
 

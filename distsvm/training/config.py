@@ -1,15 +1,43 @@
-"""Everything that a training run can be told, with its unit, its default and its check."""
+"""The options of a training run, each declared once: value, default, unit, check and help."""
 
 from __future__ import annotations
 
-import math
-import os
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
-from distsvm.errors import ConfigError, nearest
+from distsvm.errors import ConfigError
+from distsvm.executors import CHOICES
+from distsvm.kinds import (
+    Choice,
+    Count,
+    Table,
+    choice,
+    local_folder,
+    number,
+    path,
+    share,
+    whole,
+)  # fmt: skip
+from distsvm.options import (
+    Option,
+    built,
+    check_fields,
+    declared,
+    documented,
+    option,
+    refuse_unknown,
+)  # fmt: skip
 from distsvm.registry import SOLVERS
+from distsvm.solvers.options import options_of_solvers, solver_options
 from distsvm.uris import check_secretless
+from distsvm.wording import message
+
+OBJECTIVE = "objective: min_w ½‖w‖² + C·R(w), R(w) = Σ c_i·H_i(w) / Σ c_i"
+STOPPING = "when to stop (what comes first)"
+METHOD = "how to get there (changes time, not the optimum)"
+PLACE = "where to run"
+FOLDER = "folder of the run"
 
 
 @dataclass(frozen=True)
@@ -18,223 +46,184 @@ class TrainConfig:
 
     Parameters
     ----------
-    C : float > 0, optional
-        Multiplies the (weighted) mean of the examples' hinge losses. LIBLINEAR's and
-        scikit-learn's C is this divided by Σ c_i (n without weights). Default:
-        10 · n · Δ̄ / mean ‖Ψ(x_i, y_i)‖², with n the number of examples of weight > 0 and Δ̄ the
-        task's loss_unit: the largest loss, for Hamming loss the mean length, for brackets their
-        mean number. Scaling all features, all losses or all weights does not change the
-        predictions then.
-    C_per_example : float > 0, optional
-        LIBLINEAR's C, instead of C: C = C_per_example · Σ c_i.
-    eps : float ≥ 0, optional
-        In units of the loss: stop when primal − dual ≤ C·eps. Default 0.001·Δ̄, unless rel_gap is
-        given.
-    rel_gap : float ≥ 0, optional
-        Stop when (primal − dual) / primal ≤ rel_gap. Given alone it is the only rule of the gap;
-        with eps, the run stops when the first of the two holds.
-    max_rounds, max_seconds : optional
-        Stop after so many rounds of the run, or so many seconds of this session. The last round
-        allowed asks the oracle, so that it certifies. Where it would not have asked without the
-        limit, no checkpoint holds it: a resumed run makes that round again, and has the bits of a
-        run with a larger limit. The time ends within one call of the oracle: with a call of your
-        own search, or with a piece of a compiled one. A round that it cuts short raises the dual
-        and certifies no primal value, and no checkpoint holds it either.
-    rescaling : "margin" or "slack"
-    solver : "auto", "one-slack" or "multi-plane"
-        "auto": the solver whose own options are given, if they are of one solver only. Else
-        multi-plane for sequences and trees, and for classes of at least 100 columns in memory that
-        are trained in one process ("serial", "threads") without several blocks; one-slack for all
-        else. The run records the choice, and a resumed run takes it from there.
-    cache_size : int ≥ 0 or "auto"
-        One-slack: planes kept for each example (multi-plane keeps as many as it needs, up to
-        plane_memory_mb). "auto": 10, or 0 where a task's oracle enumerates outputs as
-        cheaply as cached planes could be scored (classes).
-    refresh_fraction : float in (0, 1], default 1
-        When the caches fail, the part of the examples to ask the oracle about at a time.
-    stabilise : float in (0, 1], default 0.3
-        µ: ask the oracle at (1 − µ)·w_best + µ·w_model. 1 is the paper's method.
-    n_blocks : int ≥ 1, optional
-        Blocks, each a fixed group of neighbouring shards; at most n_shards.
-        One-slack: each block has a slack variable; default 1.
-        Multi-plane: blocks raise the dual side by side, each in one worker on one thread. More
-        blocks can use more workers, and need more work until the gap is small. Default: 1 in one
-        process ("serial", and "threads" unless asynchronous), 8 in several ("processes", "ray"),
-        or fewer for small data. The run records the number, and a resumed run takes it from there.
-    ask_share : float in (0, 1], default 0.3
-        Multi-plane: the part of the examples, those with the largest shares of the gap, to ask
-        the oracle about in most rounds that ask it.
-    plane_memory_mb : float > 0, default 4096
-        Multi-plane: limit of the memory for planes, of all workers together; with
-        worker_memory_mb those of one piece of each block count, which may take as much as a piece.
-    asynchronous : bool, default False
-        Multi-plane in one process ("threads" or "serial"): blocks see each other's changes of w at
-        once, so that two threads need little more work than one. With threads the result depends
-        on their timing: certified like any other, but not the same bits twice.
-    qp : "native", "cvxpy", "cvxpy:SOLVER" or "line-search"
-    idle_solves : int ≥ 1, default 50
-        Drop a cut with α = 0 in so many solves.
-    max_cuts : int ≥ 2·n_blocks + 1, optional
-        Above it cuts are replaced by their aggregate; 50 for the line search unless given.
-    executor : "auto", "serial", "threads", "processes" or "ray"
-        Equal n_shards and n_blocks give equal bits on every executor with any number of workers.
-    executor_options : dict
-        Processes and Ray: max_failures (how often the worker of a shard may be lost, default 3),
-        worker_timeout_s (a worker is lost without a sign of life for so long, or when it takes so
-        long and ten times as long as the others, default 30), call_timeout_s (or when one call
-        takes longer than this, default None). Ray: address, resources_per_worker,
-        placement_timeout_s (60), min_workers (begin with so many if no more find a place; default:
-        all of n_workers).
-    n_workers : int ≥ 1, optional
-        Default: the usable cores. Never changes the result.
-    n_shards : int ≥ 1, optional
-        Parts of the data. Default: one-slack 16, fewer for small data; multi-plane one for each
-        block.
-    cache_dir : str, optional
-        A folder on a disk of each worker's own machine, for examples from files as packed arrays:
-        the next start maps them into memory instead of reading the files. What has changed since
-        is read again. It is refused unless it is the user's own, and nobody else can write there.
-        Trees and other Python objects are not kept, which a warning says.
-    worker_memory_mb : float > 0, optional
-        Limit of a worker's memory, of which its process takes 80 and its vectors of the length of w
-        take 5·8·dim bytes, in multi-plane 8·8·dim; 40 more is the least that is accepted. Examples,
-        which must be in files, are worked through in pieces of at most an eighth of it, read in
-        every round from cache_dir, or from a folder among the temporary files. Multi-plane keeps
-        the planes of a piece there, too, while it is at another. One-slack has no cache then.
-    random_state : int, optional
-        For solvers that draw: multi-plane draws the order in which it visits examples.
-    patience : int ≥ 1, default 10
-        With validation data: stop when the w of so many better primal values in a row have
-        brought no lower validation loss.
-    run_dir : path or URI, optional
-        A folder for configuration, history, checkpoints and model: on a file system that driver
-        and workers share, or in a store that fsspec can write, such as s3://bucket/runs/1
-        (memory:// for "serial" and "threads"). In a store, history.jsonl is written anew with each
-        checkpoint; a checkpoint that the store refuses is noted, and the run goes on.
-    checkpoint_rounds, checkpoint_seconds : default 100 and 60
-        Write a checkpoint after so many rounds or seconds, whichever comes first. On a disk,
-        planes of examples whose planes did not change are hard links to the checkpoint before.
-    checkpoint_share : float in (0, 1], default 0.1
-        Checkpoints take at most this part of a session's time, or 1 s if that is more: one that
-        would take longer is put off. 1 puts off none. The last one is always written.
-    keep_checkpoints : int ≥ 1, default 2
-    verbose : int, default 0
-        1 tells of every fresh round, 2 of every round: on stderr, or through the logger "distsvm"
-        where logging is set up to show its INFO.
+    {}
     """
 
-    C: float | None = None
-    C_per_example: float | None = None
-    eps: float | None = None
-    rel_gap: float | None = None
-    max_rounds: int | None = None
-    max_seconds: float | None = None
-    rescaling: str = "margin"
-    solver: str = "auto"
-    cache_size: int | str = "auto"
-    refresh_fraction: float = 1.0
-    stabilise: float = 0.3
-    n_blocks: int | None = None
-    ask_share: float = 0.3
-    plane_memory_mb: float = 4096.0
-    asynchronous: bool = False
-    qp: str = "native"
-    idle_solves: int = 50
-    max_cuts: int | None = None
-    executor: str = "auto"
-    executor_options: dict[str, Any] = field(default_factory=dict)
-    n_workers: int | None = None
-    n_shards: int | None = None
-    cache_dir: str | None = None
-    worker_memory_mb: float | None = None
-    random_state: int | None = None
-    patience: int = 10
-    run_dir: str | None = None
-    checkpoint_rounds: int = 100
-    checkpoint_seconds: float = 60.0
-    checkpoint_share: float = 0.1
-    keep_checkpoints: int = 2
-    verbose: int = 0
+    C: float | None = option(
+        None, kind=number(above=0), metavar="C", group=OBJECTIVE,
+        usual="10 · n · Δ̄ / mean ‖Ψ(x, y)‖², n the number of examples of weight > 0, Δ̄ the task's "
+        "unit of loss: the largest loss (hamming: the mean length; brackets: their mean number in "
+        "a tree)",
+        help="multiplies the (weighted) mean hinge loss; LIBLINEAR's and scikit-learn's C is "
+        "C / Σ c_i (C / n without weights). With the default, predictions do not depend on the "
+        "scale of features, losses or weights",
+    )  # fmt: skip
+    C_per_example: float | None = option(
+        None, kind=number(above=0), metavar="C", group=OBJECTIVE,
+        help="LIBLINEAR's C, instead of {C}: C = C_per_example · Σ c_i",
+    )  # fmt: skip
+    rescaling: str = option(
+        "margin", kind=choice("margin", "slack"), metavar="KIND", group=OBJECTIVE,
+        help="margin: H = max Δ − ⟨w, ψ⟩; slack: H = max Δ·(1 − ⟨w, ψ⟩)",
+    )  # fmt: skip
+    eps: float | None = option(
+        None, kind=number(least=0), metavar="EPS", group=STOPPING, free=True,
+        unit="units of the loss", usual="0.001 · Δ̄, as in {C}, unless {rel_gap} is given",
+        help="in units of the loss: stop when primal − dual ≤ C·eps",
+    )  # fmt: skip
+    rel_gap: float | None = option(
+        None, kind=number(least=0).or_none(), metavar="X", group=STOPPING, free=True,
+        help="no unit: stop when (primal − dual) / primal ≤ X. Alone it is the only rule of the "
+        "gap; with {eps}, what comes first",
+    )  # fmt: skip
+    max_rounds: int | None = option(
+        None, kind=whole(least=1).or_none(), metavar="N", group=STOPPING, free=True,
+        help="stop after so many rounds of the whole run. The last round allowed asks the oracle, "
+        "so that it certifies. Where it would not have asked without the limit, no checkpoint "
+        "holds it: a resumed run makes that round again, and has the bits of a run with a larger "
+        "limit",
+    )  # fmt: skip
+    max_seconds: float | None = option(
+        None, kind=number(above=0).or_none(), metavar="S", group=STOPPING, free=True, unit="s",
+        help="stop after so many seconds of this session, in the middle of a round if need be, "
+        "within one call of the search. A round that is cut short raises the dual and certifies "
+        "no primal value, and no checkpoint holds it",
+    )  # fmt: skip
+    patience: int = option(
+        10, kind=whole(least=1), metavar="N", group=STOPPING, free=True,
+        help="with {validation}: stop when the w of so many better primal values in a row have "
+        "brought no lower validation loss",
+    )  # fmt: skip
+    solver: str = option(
+        "auto", kind=Choice(lambda: ("auto", *SOLVERS)), metavar="NAME", group=METHOD,
+        help="auto takes the solver whose own options are given, if they are of one solver only; "
+        "else multi-plane for sequences and trees, and for classes of at least 100 columns in "
+        "memory that are trained in one process (serial, threads) without several blocks; else "
+        "one-slack. The run records the choice, and a resumed run takes it from there",
+    )  # fmt: skip
+    solver_options: dict[str, Any] = option(
+        factory=dict, kind=Table(), flag="", group=METHOD,
+        help="the solver's own options, which may also be given by their own names",
+    )  # fmt: skip
+    n_blocks: int | None = option(
+        None, kind=whole(least=1), flag="--blocks", metavar="N", group=METHOD,
+        usual="one-slack 1; multi-plane 1 in one process (serial, and threads unless "
+        "{asynchronous}), 8 in several (processes, ray), or fewer for small data",
+        help="fixed groups of neighbouring shards; at most {n_shards}. one-slack: each has a "
+        "slack variable. multi-plane: blocks raise the dual side by side, each on one thread; "
+        "more of them use more workers, and take more work. The run records the number, and a "
+        "resumed run takes it from there",
+    )  # fmt: skip
+    n_shards: int | None = option(
+        None, kind=whole(least=1), flag="--shards", metavar="N", group=METHOD,
+        usual="one-slack 16, fewer for small data; multi-plane one for each block",
+        help="parts of the data. Equal {n_shards} and {n_blocks} give equal bits on every "
+        "executor with any number of workers",
+    )  # fmt: skip
+    random_state: int | None = option(
+        None, kind=whole(least=0), flag="--seed", metavar="N", group=METHOD,
+        help="for solvers that draw: multi-plane draws the order in which it visits examples",
+    )  # fmt: skip
+    executor: str = option(
+        "auto", kind=choice(*CHOICES), metavar="NAME", group=PLACE, free=True,
+        help="auto, serial, threads, processes or ray. auto is serial for one worker, threads for "
+        "compiled tasks, and processes for all else",
+    )  # fmt: skip
+    executor_options: dict[str, Any] = option(
+        factory=dict, kind=Table(), flag="", group=PLACE, free=True,
+        help="the executor's own options, by their names",
+    )  # fmt: skip
+    n_workers: int | None = option(
+        None, kind=whole(least=1), flag="--workers", metavar="N", group=PLACE, free=True,
+        usual="the usable cores", help="how many; never changes the result",
+    )  # fmt: skip
+    cache_dir: str | None = option(
+        None, kind=local_folder, metavar="DIR", group=PLACE, free=True, usual="none",
+        help="a folder on each worker's own disk for examples from files as packed arrays: the "
+        "next start maps them instead of reading the files, unless these have changed. It is "
+        "refused unless it is the user's own, and nobody else can write there. Trees and other "
+        "Python objects are not kept, which a warning says",
+    )  # fmt: skip
+    worker_memory_mb: float | None = option(
+        None, kind=number(above=0), flag="--worker-memory", metavar="MB", group=PLACE, free=True,
+        unit="MiB", usual="none",
+        help="limit of a worker's memory, of which its process takes 80 and its vectors of the "
+        "length of w take 5·8·dim bytes, in multi-plane 8·8·dim; 40 more is the least that is "
+        "accepted. Examples, which must be in files, are worked through in pieces of at most an "
+        "eighth of it, read in every round from {cache_dir} or the temporary files; there "
+        "multi-plane also puts their planes, and one-slack has no cache",
+    )  # fmt: skip
+    run_dir: str | None = option(
+        None, kind=path, metavar="DIR", group=FOLDER, free=True,
+        help="a new folder, or its URI in a store that fsspec can write (s3://…; memory:// for "
+        "serial and threads), for configuration, history, checkpoints, result and model; with it "
+        "a run can be resumed, inspected and drawn. Driver and workers share it. In a store, the "
+        "history is written anew with each checkpoint; a checkpoint that the store refuses is "
+        "noted, and the run goes on",
+    )  # fmt: skip
+    checkpoint_rounds: int = option(
+        100, kind=whole(least=1), metavar="N", group=FOLDER, free=True,
+        help="write a checkpoint every so many rounds",
+    )  # fmt: skip
+    checkpoint_seconds: float = option(
+        60.0, kind=number(above=0), metavar="S", group=FOLDER, free=True, unit="s",
+        help="or when the last is so many seconds old",
+    )  # fmt: skip
+    checkpoint_share: float = option(
+        0.1, kind=share, metavar="SHARE", group=FOLDER, free=True,
+        usual="0.1, and at least 1 s; 1 puts off none",
+        help="the part of a session's time that checkpoints may take; one that would take longer "
+        "is put off. The last one is always written",
+    )  # fmt: skip
+    keep_checkpoints: int = option(
+        2, kind=whole(least=1), metavar="N", group=FOLDER, free=True,
+        help="so many of the newest are kept",
+    )  # fmt: skip
+    verbose: int = option(
+        0, kind=Count(), flag="", group=FOLDER, free=True,
+        help="1 logs every fresh round, 2 every round: on stderr, or through the logger "
+        '"distsvm" where logging is set up to show its INFO',
+    )  # fmt: skip
 
-    # What may differ between a run and its continuation: where it runs and when it stops.
-    FREE: ClassVar[frozenset[str]] = frozenset({
-        "eps", "rel_gap", "max_rounds", "max_seconds", "executor", "executor_options", "n_workers",
-        "cache_dir", "worker_memory_mb", "patience", "run_dir", "checkpoint_rounds",
-        "checkpoint_seconds", "checkpoint_share", "keep_checkpoints", "verbose",
-    })  # fmt: skip
+    FREE: ClassVar[frozenset[str]]
+    """What may differ between a run and its continuation: where it runs and when it stops."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.C is not None and self.C_per_example is not None:
-            raise ConfigError("C and C_per_example are both given; give one of them")
-        for name in (
-            "C", "C_per_example", "max_seconds", "checkpoint_seconds", "plane_memory_mb",
-            "worker_memory_mb",
-        ):  # fmt: skip
-            self._check(name, float, lambda v: v > 0, "a number > 0")
-        for name in ("eps", "rel_gap"):
-            self._check(name, float, lambda v: v >= 0, "a number ≥ 0")
-        for name in (
-            "max_rounds", "n_workers", "n_shards", "n_blocks", "idle_solves", "patience",
-            "checkpoint_rounds", "keep_checkpoints",
-        ):  # fmt: skip
-            self._check(name, int, lambda v: v >= 1, "a whole number ≥ 1")
-        for name in ("refresh_fraction", "stabilise", "ask_share", "checkpoint_share"):
-            self._check(name, float, lambda v: 0 < v <= 1, "a number in (0, 1]")
-        if self.cache_size != "auto":
-            self._check("cache_size", int, lambda v: v >= 0, "a whole number ≥ 0, or 'auto'")
-        for name in ("random_state", "verbose"):
-            self._check(name, int, lambda v: v >= 0, "a whole number ≥ 0")
-        has_cache = self.cache_size not in ("auto", 0) and self.solver != "multi-plane"
-        if has_cache and self.worker_memory_mb is not None:
-            raise ConfigError(
-                f"worker_memory_mb and cache_size={self.cache_size}: the one-slack solver's cache "
-                "would take memory of its own; expected 0 or 'auto', or solver='multi-plane'"
-            )
-        if not isinstance(self.asynchronous, bool):
-            raise ConfigError(f"asynchronous={self.asynchronous!r}: expected True or False")
-        if self.asynchronous and self.solver == "one-slack":
-            raise ConfigError("asynchronous is for solver='multi-plane', not 'one-slack'")
-        if not isinstance(self.qp, str):
-            raise ConfigError(f"qp={self.qp!r}: expected the name of a QP solver")
-        if not isinstance(self.executor_options, dict):
-            raise ConfigError(f"executor_options={self.executor_options!r}: expected a dict")
-        for name in ("run_dir", "cache_dir"):
-            value = getattr(self, name)
-            try:
-                object.__setattr__(self, name, None if value is None else os.fspath(value))
-            except TypeError as error:
-                raise ConfigError(f"{name}={value!r}: expected a path") from error
+            raise ConfigError(message("{C} and {C_per_example} are both given; give one of them"))
         if self.run_dir is not None:
             check_secretless(self.run_dir)
-        if self.cache_dir is not None and "://" in self.cache_dir:
-            raise ConfigError(f"cache_dir={self.cache_dir!r}: expected a folder on a local disk")
-        lowest = 2 * (self.n_blocks or 1) + 1
-        self._check("max_cuts", int, lambda v: v >= lowest, f"a whole number ≥ {lowest}")
-        self._choose("rescaling", ("margin", "slack"))
-        self._choose("solver", ("auto", *SOLVERS))
-        self._choose("executor", ("auto", "serial", "threads", "processes", "ray"))
+        refuse_unknown(self.solver_options, options_of_solvers())
+        checked: dict[str, Any] = {}
+        for name in solver_options():
+            own = self.options_of(name)
+            own.check_with(self)
+            checked |= {field: getattr(own, field) for field in declared(type(own))}
+        # Without the defaults: who names one has chosen no solver by it.
+        given = {n: v for n, v in checked.items() if v != options_of_solvers()[n].default}
+        object.__setattr__(self, "solver_options", given)
 
-    def _check(self, name: str, kind: type, good: Any, expected: str) -> None:
-        value = getattr(self, name)
-        if value is None:
-            return
-        try:
-            fits = not isinstance(value, (bool, str)) and math.isfinite(value) and good(value)
-            fits = fits and kind(value) == value
-        except TypeError:
-            fits = False
-        if not fits:
-            raise ConfigError(f"{name}={value!r}: expected {expected}")
-        object.__setattr__(self, name, kind(value))
+    def options_of(self, solver: str) -> Any:
+        """The options of the solver of this name."""
+        cls = solver_options()[solver]
+        return cls(**{n: v for n, v in self.solver_options.items() if n in declared(cls)})
 
-    def _choose(self, name: str, choices: tuple[str, ...]) -> None:
-        if getattr(self, name) not in choices:
-            raise ConfigError(
-                f"{name}={getattr(self, name)!r}: expected one of {', '.join(choices)}"
-            )
+    def solvers_named(self) -> list[str]:
+        """The solvers of which options are given."""
+        given = self.solver_options.keys()
+        return [name for name, cls in solver_options().items() if declared(cls).keys() & given]
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """All but the solvers' options that are at their defaults, by their own names."""
+        common = asdict(self)
+        own = common.pop("solver_options")
+        return {**common, **own}
+
+    def values(self) -> dict[str, Any]:
+        """Every option of training and of all solvers with its value."""
+        defaults = {name: own.default for name, own in options_of_solvers().items()}
+        return defaults | self.as_dict()
 
     def kept(self, changes: dict[str, Any]) -> dict[str, Any]:
         """What stays of this configuration when a run is resumed with these changes.
@@ -247,9 +236,26 @@ class TrainConfig:
         return self.as_dict() | (rules if replaced else {})
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> TrainConfig:
-        """The configuration that as_dict gave; unknown keys are refused by name."""
-        known = [f.name for f in fields(cls)]
-        for name in sorted(set(data) - set(known)):
-            raise ConfigError(f"unknown parameter {name!r}{nearest(name, known)}")
-        return cls(**data)
+    def from_dict(cls, data: Mapping[str, Any]) -> TrainConfig:
+        """The configuration with these options of training and of solvers, by their names."""
+        refuse_unknown(data, all_options())
+        own = {field.name for field in fields(cls)}
+        common = {name: value for name, value in data.items() if name in own}
+        flat = {name: value for name, value in data.items() if name not in own}
+        inner = common.get("solver_options", {})
+        if flat and isinstance(inner, Mapping):
+            for name in sorted(flat.keys() & inner.keys()):
+                raise ConfigError(f"solver_options names {name}, which is also given by itself")
+            common["solver_options"] = {**inner, **flat}
+        return built(cls, common)
+
+
+TrainConfig.FREE = frozenset(name for name, own in declared(TrainConfig).items() if own.free)
+
+
+def all_options() -> dict[str, Option]:
+    """The options of training and of all solvers, by name."""
+    return {**declared(TrainConfig), **options_of_solvers()}
+
+
+documented(all_options().values())(TrainConfig)

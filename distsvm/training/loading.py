@@ -13,6 +13,7 @@ from distsvm.data.shard import ShardSpec
 from distsvm.errors import DataError
 from distsvm.executors.base import Executor
 from distsvm.messages import Facts
+from distsvm.wording import message
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +34,7 @@ def tell_uncached(keeping: Keeping, specs: Sequence[ShardSpec]) -> None:
     if keeping.cache_dir is None or keeping.memory_mb is not None:
         return  # a worker of limited memory keeps whatever its task packs
     for reason in dict.fromkeys(filter(None, map(not_kept, specs))):
-        log.warning("cache_dir does nothing for these examples: %s", reason)
+        log.warning(message("{cache_dir} does nothing for these examples: {}", reason))
 
 
 def check_counts(specs: Sequence[ShardSpec], counts: Sequence[int], facts: Sequence[Facts]) -> None:

@@ -12,6 +12,7 @@ from distsvm.blas import one_thread
 from distsvm.data import open_data
 from distsvm.data.folds import folds
 from distsvm.errors import ConfigError
+from distsvm.kinds import whole
 from distsvm.model import Model
 from distsvm.oracles.task import Task
 from distsvm.training.callbacks import Callback, PathStep
@@ -19,6 +20,7 @@ from distsvm.training.config import TrainConfig
 from distsvm.training.loaded import Given
 from distsvm.training.path_result import PathPoint, PathResult, across_folds, lowest_loss
 from distsvm.training.trainer import Trainer
+from distsvm.wording import Setting, message
 
 FACTORS = np.logspace(-3, 3, 13)
 """Of the default C, unless values are given."""
@@ -71,7 +73,10 @@ def path(
     chosen_by = _checked(validation, cv)
     if cv is not None and settings.worker_memory_mb is not None:
         raise ConfigError(
-            f"cv={cv} and worker_memory_mb: folds are read into memory; give validation instead"
+            message(
+                "{} and {worker_memory_mb}: folds are read into memory; give {validation} instead",
+                Setting("cv", cv),
+            )
         )
     values = None if Cs is None else checked_values(Cs)
     runs = Runs(task, settings, list(callbacks))
@@ -172,23 +177,26 @@ def checked_values(Cs: Iterable[float]) -> list[float]:
     try:
         values = sorted({float(C) for C in Cs})
     except (TypeError, ValueError):
-        raise ConfigError(f"Cs={Cs!r}: expected numbers > 0") from None
+        raise ConfigError("Cs", Cs, "numbers > 0") from None
     if not values:
-        raise ConfigError("Cs is empty: expected at least one value of C")
+        raise ConfigError(message("{Cs} is empty: expected at least one value of C"))
     bad = [C for C in values if not 0 < C < math.inf]
     if bad:
-        raise ConfigError(f"Cs holds {bad[0]!r}: expected numbers > 0")
+        raise ConfigError(message("{Cs} holds {}: expected numbers > 0", repr(bad[0])))
     return values
 
 
 def _settings(config: dict[str, Any]) -> TrainConfig:
     for name in ("C", "C_per_example"):
         if config.get(name) is not None:
-            raise ConfigError(f"{name}={config[name]!r}: a path takes its values as Cs")
+            given = Setting(name, config[name])
+            raise ConfigError(message("{}: a path takes its values as {Cs}", given))
     if config.get("run_dir") is not None:
         raise ConfigError(
-            f"run_dir={config['run_dir']!r}: a path keeps no run folder; train at the chosen C for "
-            "one"
+            message(
+                "{}: a path keeps no run folder; train at the chosen C for one",
+                Setting("run_dir", str(config["run_dir"])),
+            )
         )
     return TrainConfig.from_dict(config)
 
@@ -198,7 +206,7 @@ def _checked(validation: Any, cv: Any) -> str | None:
     if cv is None:
         return None if validation is None else "validation"
     if isinstance(cv, bool) or not isinstance(cv, (int, np.integer)) or cv < 2:
-        raise ConfigError(f"cv={cv!r}: expected a whole number ≥ 2")
+        raise ConfigError("cv", cv, whole(least=2).expected)
     if validation is not None:
-        raise ConfigError("cv and validation are both given; give one of them")
+        raise ConfigError(message("{cv} and {validation} are both given; give one of them"))
     return f"{cv} folds"

@@ -27,6 +27,7 @@ from distsvm.training.result import TrainResult
 from distsvm.training.run_state import FINISHED
 from distsvm.training.session import Session
 from distsvm.version import __version__
+from distsvm.wording import Setting, message
 
 FORMAT = 1
 WRITTEN = ("model", "run.json", "data.json", "state.json", "history.jsonl", "result.json")
@@ -41,6 +42,7 @@ class RunFolder:
 
     def __init__(self, path: Where) -> None:
         self.path = place(path)
+        self._named = Setting("run_dir", str(self.path))
         self._session = Session(self.path)
         self._history: History | None = None
 
@@ -49,21 +51,26 @@ class RunFolder:
         try:
             if (self.path / "run.json").exists():
                 raise ConfigError(
-                    f"run_dir={str(self.path)!r} holds a run already; resume it, or take another "
-                    "folder"
+                    message(
+                        "{} holds a run already; resume it, or take another folder", self._named
+                    )
                 )
             checkpoints_home(self.path)
             check_lockable(self.path)
             self._check_writable()
         except StoreError as error:
-            raise ConfigError(f"run_dir={str(self.path)!r} cannot be made: {error}") from error
+            raise ConfigError(message("{} cannot be made: {}", self._named, error)) from error
 
     def check_shared(self, executor: str) -> None:
         """Refuse a folder that only this process sees, for workers that are elsewhere."""
         if isinstance(self.path, StorePath) and self.path.in_memory:
             raise ConfigError(
-                f"run_dir={str(self.path)!r}: memory:// is for executors serial and threads; "
-                f"workers of {executor} have a memory of their own"
+                message(
+                    "{}: memory:// is for executors serial and threads; workers of {} have a "
+                    "memory of their own",
+                    self._named,
+                    executor,
+                )
             )
 
     def _check_writable(self) -> None:
@@ -73,7 +80,7 @@ class RunFolder:
         above = next(p for p in (self.path.absolute(), *self.path.absolute().parents) if p.exists())
         if not above.is_dir() or not os.access(above, os.W_OK):
             raise ConfigError(
-                f"run_dir={str(self.path)!r} cannot be made: {above} is no folder to write in"
+                message("{} cannot be made: {} is no folder to write in", self._named, above)
             )
 
     def create(

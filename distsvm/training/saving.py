@@ -30,7 +30,6 @@ from distsvm.training.checkpoint import (
 from distsvm.training.config import TrainConfig
 from distsvm.training.data_manifest import DataManifest
 from distsvm.training.run_folder import RunFolder
-from distsvm.training.solving import options_of_solvers
 from distsvm.training.validation import Watch
 
 log = logging.getLogger(__name__)
@@ -61,13 +60,12 @@ def problem_of(
     # What "auto" came to, which depends on what is free to change. Other solvers' options say
     # nothing of this run.
     own = {"solver": solver.name} | asdict(solver.options)
-    others = options_of_solvers() - own.keys()
-    fixed = {k: v for k, v in (config.as_dict() | own).items() if k not in TrainConfig.FREE}
+    common = {name: value for name, value in asdict(config).items() if name != "solver_options"}
     return {
         "task": f"{description['task']}:{digest(text):x}",
         "data": f"{digest(facts.fingerprint):x}",
         "validation": f"{digest(check_fingerprint):x}",
-        "config": {name: value for name, value in fixed.items() if name not in others},
+        "config": {k: v for k, v in (common | own).items() if k not in TrainConfig.FREE},
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -16,10 +16,12 @@ from distsvm.data import Dataset
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import DAMAGE, CheckpointError, ConfigError
 from distsvm.executors.base import Executor
-from distsvm.oracles.task import Setting, Task
-from distsvm.registry import solver_named, solvers
+from distsvm.options import declared
+from distsvm.oracles.task import Circumstances, Task
+from distsvm.registry import solver_named
 from distsvm.solvers.base import Place, Problem, Solver, check_needs
 from distsvm.training.config import TrainConfig
+from distsvm.wording import Name, Setting, message
 
 log = logging.getLogger(__name__)
 
@@ -33,20 +35,9 @@ EARLIER_NAMES = {"OneSlack": "one-slack", "MultiPlane": "multi-plane"}
 """What run.json called solvers once."""
 
 
-def options_of_solvers() -> frozenset[str]:
-    """The names of all solvers' own options."""
-    return frozenset(own.name for solver in solvers().values() for own in fields(solver.Options))
-
-
 def place_of(config: TrainConfig, executor: Executor) -> Place:
     """Where the run is to be, as far as a solver has to know it."""
     return Place(executor.name in ONE_PROCESS, config.worker_memory_mb is not None)
-
-
-def own_options(config: TrainConfig, solver: type[Solver]) -> Any:
-    """The options of this solver, as the configuration has them."""
-    names = [own.name for own in fields(solver.Options)]
-    return solver.Options(**{name: getattr(config, name) for name in names})
 
 
 @dataclass(frozen=True)
@@ -69,7 +60,7 @@ class Choice:
         place = place_of(config, executor)
         solver = solver_named(_name(config, task, place, data))
         check_needs(solver, task)
-        options, n_blocks = own_options(config, solver), config.n_blocks
+        options, n_blocks = config.options_of(solver.name), config.n_blocks
         solver.check_place(options, place)
         if n_blocks is None:
             n_blocks = solver.default_blocks(options, place)
@@ -93,7 +84,7 @@ class Choice:
     def make(self, config: TrainConfig, task: Task, executor: Executor) -> Solver:
         """The solver, without its C: that is known once the data is."""
         place = place_of(config, executor)
-        options = own_options(config, self.solver)
+        options = config.options_of(self.solver.name)
         self.solver.check_place(options, place)
         problem = Problem(
             C=1.0, target=Target(config.eps, config.rel_gap), rescaling=config.rescaling,
@@ -108,22 +99,23 @@ def _name(config: TrainConfig, task: Task, place: Place, data: Dataset) -> str:
     """The solver that is named, or the only one whose own options are, or the task's choice."""
     if config.solver != "auto":
         return config.solver
-    default = TrainConfig()
-    named = [
-        name
-        for name, solver in solvers().items()
-        if own_options(config, solver) != own_options(default, solver)
-    ]
+    named = config.solvers_named()
     if len(named) == 1:
         return named[0]
     one_block = place.one_process and config.n_blocks in (None, 1)
     n_columns = _n_columns(data, task) if one_block and not place.limited else None
-    chosen = task.choose_solver(Setting(one_block, place.limited, n_columns))
-    for name in named:
-        if name != chosen:
-            own = (option.name for option in fields(solver_named(name).Options))
-            given = next(o for o in own if getattr(config, o) != getattr(default, o))
-            raise ConfigError(f"{given} is for solver={name!r}, and this run's is {chosen}")
+    chosen = task.choose_solver(Circumstances(one_block, place.limited, n_columns))
+    own = declared(solver_named(chosen).Options)
+    for option in config.solver_options.keys() - own:
+        others = next(name for name in named if option in declared(solver_named(name).Options))
+        raise ConfigError(
+            message(
+                "{} is for {}, and this run's is {}",
+                Name(option),
+                Setting("solver", others),
+                chosen,
+            )
+        )
     return chosen
 
 
@@ -168,7 +160,8 @@ def cut_data(data: Dataset, config: TrainConfig, task: Task, choice: Choice) -> 
         n_shards = n_blocks
     specs = list(data.specs(n_shards, task.cost))
     if config.n_blocks is not None and config.n_blocks > len(specs):
-        log.warning("n_blocks=%d, but there are only %d shards", config.n_blocks, len(specs))
+        n = Setting("n_blocks", config.n_blocks)
+        log.warning(message("{}, but there are only {} shards", n, len(specs)))
     blocks = groups(len(specs), N_BLOCKS if n_blocks is None else n_blocks)
     if not hosts_blocks:
         return DataCut(len(specs), blocks, specs, blocks)
@@ -188,7 +181,10 @@ def _joined(specs: Sequence[Any]) -> ShardSpec:
         return first
     if not hasattr(first, "joined"):
         raise ConfigError(
-            f"n_shards and n_blocks: a {type(first).__name__} cannot be joined with others to a "
-            "block; expected n_blocks alone, or both equal"
+            message(
+                "{n_shards} and {n_blocks}: a {} cannot be joined with others to a block; expected "
+                "{n_blocks} alone, or both equal",
+                type(first).__name__,
+            )
         )
     return first.joined(others)

@@ -17,9 +17,14 @@ from distsvm.training.loaded import Given
 from distsvm.training.result import TrainResult
 from distsvm.training.run_folder import RunFolder
 from distsvm.training.trainer import Trainer
+from distsvm.wording import Form, Name, Setting, message
 
 log = logging.getLogger(__name__)
 
+TRAIN_AGAIN = Form(
+    "call train(…, run_dir=…, resume=True) with the same data",
+    "only the Python program that has the data can go on with it",
+)
 OF_THIS_MACHINE = ("auto", "local")
 """Addresses of Ray that lead to nobody else."""
 
@@ -107,18 +112,15 @@ def resume(
     run = folder.read()
     data, validation = run.get("data"), run.get("validation")
     if not data or data["paths"] is None:
-        raise ConfigError(
-            f"the run in {run_dir} had its data in memory; call train(…, run_dir=…, resume=True) "
-            "with the same data"
-        )
+        raise ConfigError(message("the run in {} had its data in memory; {}", run_dir, TRAIN_AGAIN))
     if validation is not None and validation["paths"] is None:
         raise ConfigError(
-            f"the run in {run_dir} had its validation data in memory; call "
-            "train(…, run_dir=…, resume=True) with the same data"
+            message("the run in {} had its validation data in memory; {}", run_dir, TRAIN_AGAIN)
         )
     fixed = set(changes) - TrainConfig.FREE
     if fixed:
-        raise ConfigError(f"{sorted(fixed)[0]} cannot change when a run is resumed")
+        name = Name(sorted(fixed)[0])
+        raise ConfigError(message("{} cannot change when a run is resumed", name))
     config = _without_places(run["config"], changes, str(run_dir)) | changes
     return train(
         folder.task(task),
@@ -141,13 +143,24 @@ def _without_places(stored: TrainConfig, changes: dict[str, Any], run_dir: str) 
         config["executor_options"]["address"] = address
     elif address and not ("executor_options" in changes or os.environ.get("RAY_ADDRESS")):
         raise ConfigError(
-            f"the run in {run_dir} was on the Ray cluster at {address}, and a folder is not "
-            "believed in where code is sent to. If the cluster is yours, name it again: "
-            f"address={address} in executor_options, or the variable RAY_ADDRESS; or name an "
-            "executor"
+            message(
+                "the run in {} was on the Ray cluster at {}. The address is not taken from a run "
+                "folder, because code is sent to it. If the cluster is yours, name it again: {}{}, "
+                "or the variable RAY_ADDRESS; or name an executor",
+                run_dir,
+                address,
+                Setting("address", address),
+                Form(" in executor_options", ""),
+            )
         )
     cache_dir = config.pop("cache_dir")
     if cache_dir is not None and "cache_dir" not in changes:
-        log.warning("the run in %s had cache_dir=%s: name it again to have it used, as a folder is "
-                    "not believed in where others are", run_dir, cache_dir)  # fmt: skip
+        log.warning(
+            message(
+                "the run in {} had {}: name it again to have it used, as no folder is taken from "
+                "the folder of a run",
+                run_dir,
+                Setting("cache_dir", cache_dir),
+            )
+        )
     return config

@@ -21,6 +21,7 @@ from distsvm.training.run import Run
 from distsvm.training.run_folder import RunFolder
 from distsvm.training.saving import Saving, problem_of
 from distsvm.training.solving import Choice
+from distsvm.wording import Setting, message
 
 
 class Trainer:
@@ -39,8 +40,12 @@ class Trainer:
         self.callbacks = [*callbacks, *logged]
         if config.rescaling not in task.rescalings:
             raise ConfigError(
-                f"rescaling={config.rescaling!r}: {type(task).__name__} can do "
-                f"{', '.join(sorted(task.rescalings))}"
+                message(
+                    "{}: {} can do {}",
+                    Setting("rescaling", config.rescaling),
+                    type(task).__name__,
+                    ", ".join(sorted(task.rescalings)),
+                )
             )
         self.folder = None if config.run_dir is None else RunFolder(config.run_dir)
         self.executor: Executor = make_executor(
@@ -52,7 +57,7 @@ class Trainer:
     def hold(self) -> Choice:
         """Hold the folder of a run that is there, to go on with it; return what it has chosen."""
         if self.folder is None:
-            raise ConfigError("resume=True needs run_dir, the folder of the run")
+            raise ConfigError(message("resume=True needs {run_dir}, the folder of the run"))
         run = self.folder.read()  # or nothing must be written there
         choice = Choice.recorded(run, self.folder.path / "run.json")
         self.folder.hold()

@@ -23,6 +23,7 @@ from distsvm.messages import Facts, Score, Summary
 from distsvm.oracles.oracle import Oracle
 from distsvm.oracles.task import Task
 from distsvm.storage import place
+from distsvm.wording import Setting, message
 from distsvm.workers import chain
 from distsvm.workers.part import NoPart, PartMaker, WorkerPart
 from distsvm.workers.pieces import PiecedOracle, pack_pieces
@@ -131,7 +132,12 @@ class ShardWorker:
         if task.unfit == "error":
             for row, reason in unfit.items():
                 raise DataError(
-                    f'{self.oracle.names[row]}: {reason}; unfit="drop" leaves such examples out'
+                    message(
+                        "{}: {}; {} leaves such examples out",
+                        self.oracle.names[row],
+                        reason,
+                        Setting("unfit", "drop"),
+                    )
                 )
         if unfit:
             kept = np.delete(np.arange(self.oracle.n), list(unfit))

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from distsvm.errors import DataError
+from distsvm.wording import Setting, message
 
 
 class Shelf(Mapping[str, np.ndarray]):
@@ -66,4 +67,5 @@ class Shelf(Mapping[str, np.ndarray]):
         return len(self._places)
 
     def _failed(self, error: OSError) -> DataError:
-        return DataError(f"cache_dir={self._folder!r}: planes cannot be put aside ({error})")
+        folder = Setting("cache_dir", str(self._folder))
+        return DataError(message("{}: planes cannot be put aside ({})", folder, error))

@@ -11,6 +11,7 @@ from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
 from distsvm.oracles.climber import Climber, Visits, held_planes, planes_at
 from distsvm.oracles.oracle import Oracle
+from distsvm.wording import message
 
 FIRST_SIZE, LEAST_SIZE = 6, 2
 GROWTH = 1.5
@@ -45,9 +46,14 @@ class PlaneStock:
             if self.n_bytes <= max_bytes:
                 return
         raise ConfigError(
-            f"plane_memory_mb: {LEAST_SIZE} planes of each of {oracle.n:,} examples take "
-            f"{self.n_bytes / 2**20:.3g} MB, the limit of their block (or of their piece of it, an "
-            f"eighth of worker_memory_mb) is {max_bytes / 2**20:.3g} MB"
+            message(
+                "{plane_memory_mb}: {} planes of each of {} examples take {} MB, the limit of "
+                "their block (or of their piece of it, an eighth of {worker_memory_mb}) is {} MB",
+                LEAST_SIZE,
+                f"{oracle.n:,}",
+                f"{self.n_bytes / 2**20:.3g}",
+                f"{max_bytes / 2**20:.3g}",
+            )
         )
 
     def _make(self, size: int) -> None:

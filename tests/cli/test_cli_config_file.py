@@ -1,20 +1,33 @@
 """A TOML file says all that the command line can, and nothing else."""
 
-import argparse
 import math
+import re
 import sys
+from functools import partial
 
 import pytest
 from cli_files import train_args
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from distsvm.cli import main, readers
-from distsvm.cli.config_file import config_text, keys_of
-from distsvm.cli.data_options import column, templates
+from distsvm.cli import main
+from distsvm.cli.config_file import config_text
 from distsvm.cli.program import CONFIGURED, build_parser, parse
 from distsvm.cli.toml_text import toml_pair
 from distsvm.errors import ConfigError
+from distsvm.kinds import (
+    Choice,
+    Count,
+    Listed,
+    Number,
+    Or,
+    Several,
+    Table,
+    Text,
+    Truth,
+    Unfit,
+)  # fmt: skip
+from distsvm.structures.classes.class_weight import ClassWeight
 from distsvm.training.run_folder import RunFolder
 
 if sys.version_info >= (3, 11):
@@ -27,6 +40,7 @@ WORD = st.text("abcXYZ/.09 é☃\"'\\#", min_size=1, max_size=8).filter(
     lambda word: word.strip() == word and "," not in word
 )
 FLOAT = st.floats(allow_nan=False)
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
 NAME = st.text("abcdeXYZ", min_size=1, max_size=5)
 
 
@@ -38,51 +52,57 @@ def assigned(pairs):
     return ",".join(f"{name}={value}" for name, value in pairs.items())
 
 
-# For every reader: texts that the command line may have for it.
-TEXTS = {
-    readers.text: WORD,
-    readers.number: FLOAT.map(repr),
-    readers.whole: st.integers(-(10**6), 10**6).map(str),
-    readers.names: st.lists(NAME, min_size=1, max_size=3).map(listed),
-    readers.numbers: st.lists(FLOAT, min_size=1, max_size=3).map(listed),
-    readers.amounts: st.dictionaries(NAME, FLOAT, min_size=1, max_size=3).map(assigned),
-    readers.class_weight: st.just("balanced")
-    | st.dictionaries(NAME | st.integers(0, 9).map(str) | st.just('"7"'), FLOAT, min_size=1).map(
-        assigned
-    ),
-    readers.settings: st.dictionaries(
-        NAME, st.sampled_from(["1", "0.5", "true", "text"]), min_size=1
-    ).map(assigned),
-    column: st.sampled_from(["3", "-1", "upos"]),
-    templates: st.sampled_from(["pos", "word[-1..+1]; suffix(1..3)", "word\nsuffix(2)"]),
-}
+def texts(kind):
+    """Texts that the command line may have for an option of this kind."""
+    if isinstance(kind, Or):
+        return st.just("none" if kind.value is None else kind.value) | texts(kind.kind)
+    if isinstance(kind, Number):
+        return st.sampled_from(["1", "3", "0.5", "-2", "0", "1e300"]).filter(partial(fits, kind))
+    if isinstance(kind, Choice):
+        return st.sampled_from([str(choice) for choice in kind.choices])
+    if isinstance(kind, ClassWeight):
+        labels = NAME | st.integers(0, 9).map(str) | st.just('"7"')
+        amounts = st.floats(0, 1e9)
+        return st.just("balanced") | st.dictionaries(labels, amounts, min_size=1).map(assigned)
+    if isinstance(kind, Table):
+        values = FINITE if isinstance(kind.item, Number) else st.sampled_from(["1", "true", "text"])
+        return st.dictionaries(NAME, values, min_size=1, max_size=3).map(assigned)
+    if isinstance(kind, Listed):
+        values = NAME if isinstance(kind.item, Text) else st.floats(1e-9, 1e9)
+        return st.lists(values, min_size=1, max_size=3).map(listed)
+    named = [text for text in OF_SOME_KINDS if fits(kind, text)]
+    return st.sampled_from(named) if not fits(kind, "x") else WORD.filter(partial(fits, kind))
+
+
+OF_SOME_KINDS = ("bio", "native", "line-search", "cvxpy:CLARABEL")
+
+
+def fits(kind, text):
+    try:
+        kind.read(text)
+    except Unfit:
+        return False
+    return True
 
 
 def words_of(verb, draw):
     """A command line with some options, each with a value that it may have."""
     words = [verb]
-    for action in keys_of(build_parser(verb).get_default("own")).values():
-        if not (action.required or draw(st.booleans())):
+    for flag in build_parser(verb).get_default("own").flags.values():
+        if not (flag.action.required or draw(st.booleans())):
             continue
-        flag = draw(st.sampled_from([f for f in action.option_strings if f.startswith("--")]))
-        if isinstance(action, argparse._CountAction):
-            words += [flag] * draw(st.integers(1, 3))
-        elif action.nargs == 0:
-            words.append(flag)
-        elif action.choices is not None:
-            words.append(f"{flag}={draw(st.sampled_from(list(action.choices)))}")
+        name, kind = flag.option.flag, flag.option.kind
+        if isinstance(kind, Truth):
+            words.append(
+                name.replace("--", "--no-", 1) if kind.both and draw(st.booleans()) else name
+            )
+        elif isinstance(kind, Count):
+            words += [name] * draw(st.integers(1, 3))
+        elif isinstance(kind, Several):
+            words += [name, f"_{draw(WORD)}"]
         else:
-            text = draw(TEXTS[action.type] if action.type in TEXTS else alternatives(action.type))
-            words += [f"{flag}={text}"] if action.nargs is None else [flag, f"_{text}"]
+            words.append(f"{name}={draw(texts(kind))}")
     return words
-
-
-def alternatives(reader):
-    """The texts of a reader that also takes a word, or of one that only reads text."""
-    if reader is None or not isinstance(reader, readers.Reader):
-        return WORD
-    number = "7" if "whole" in reader.expected else "0.25"
-    return st.sampled_from([number, reader.expected.rpartition('"')[0].rpartition('"')[2]])
 
 
 def values(args):
@@ -102,15 +122,10 @@ def test_a_file_written_and_read_gives_the_same_arguments(verb, tmp_path, data):
 
 
 @pytest.mark.parametrize("verb", CONFIGURED)
-def test_every_option_has_a_key_of_its_own_name(verb):
+def test_every_flag_of_the_help_has_a_key_of_its_own_name(verb):
     own = build_parser(verb).get_default("own")
-    flags = {flag for action in own._actions for flag in action.option_strings}
-    negations = {f for f in flags if f.startswith("--no-") and f"--{f[5:]}" in flags} - {
-        "--no-intercept"
-    }
-    assert {f"--{key}" for key in keys_of(own)} == {
-        flag for flag in flags if flag.startswith("--") and flag != "--help"
-    } - negations
+    shown = re.findall(r"^  (?:-\w, )?(--[\w-]+)", own.format_help(), re.M)
+    assert {f"--{key}" for key in own.flags} == set(shown) - {"--help"}
 
 
 @given(
@@ -141,16 +156,17 @@ def test_numbers_that_are_none_are_written_too():
         ("max-round = 1", "the nearest is 'max-rounds'"),
         ("qqqqqq = 1", "there is no key 'qqqqqq'"),
         ("help = true", "there is no key 'help'"),
-        ('C = "10"', 'C = "10": expected a number, found text'),
-        ("C = true", "C = true: expected a number, found a truth value"),
-        ("workers = 1.5", "workers = 1.5: expected a whole number, found a number"),
-        ("max-rounds = 'never'", 'expected a whole number, or "none", found text'),
+        ('C = "10"', 'C = "10": expected a number > 0, found text'),
+        ("C = true", "C = true: expected a number > 0, found a truth value"),
+        ("C = -1", "C = -1: expected a number > 0$"),
+        ("workers = 1.5", "workers = 1.5: expected a whole number ≥ 1, found a number"),
+        ("max-rounds = 'never'", 'expected a whole number ≥ 1, or "none", found text'),
         ("scale = 1", "scale = 1: expected true or false, found a whole number"),
         ("data = [1]", r"data = \[1\]: expected a text or a list of texts, found a list"),
         ("data = []", "expected a text or a list of texts"),
         ("resources = 4", "expected a table of numbers, found a whole number"),
         ("unfit = 'maybe'", 'unfit = "maybe": expected one of error, drop'),
-        ("eps = 2026-11-16", "eps = 2026-11-16: expected a number, found a date or time"),
+        ("eps = 2026-11-16", "eps = 2026-11-16: expected a number ≥ 0, found a date or time"),
         ("no-intercept = true\nintercept-scaling = 2.0", "two words for one thing"),
         ("C = ]", "is not TOML: .*line 1"),
         ("a = " + "[" * 5000, "is not TOML"),

@@ -86,7 +86,10 @@ def test_the_end_of_a_run_has_a_code(reason, eps, code):
     [
         (["nonsense"], "invalid choice"),
         (["train"], "required: --task, --data"),
-        (["train", "--task", "multiclass", "--data", "a", "--C", "x"], "--C: expected a number"),
+        (
+            ["train", "--task", "multiclass", "--data", "a", "--C", "x"],
+            "--C x: expected a number > 0",
+        ),
         (["train", "--task", "multiclass", "--data", "a", "--max-rounds", "1.5"], "whole number"),
         (["train", "--task", "multiclass", "--data", "a", "--no-such"], "--no-such"),
         (["train", "--task", "multiclass", "--data", "a"], "give --model or --run-dir"),
@@ -101,20 +104,20 @@ def test_bad_usage_is_one_line(words, message, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--C", "-1"], "--C -1.0: expected a number > 0"),
-        (["--eps", "-1"], "--eps -1.0: expected a number ≥ 0"),
+        (["--C", "-1"], "--C -1: expected a number > 0"),
+        (["--eps", "-1"], "--eps -1: expected a number ≥ 0"),
         (["--workers", "0"], "--workers 0"),
-        (["--stabilise", "2"], "--stabilise 2.0"),
-        (["--solver", "magic"], "--solver 'magic'"),
+        (["--stabilise", "2"], "--stabilise 2"),
+        (["--solver", "magic"], "--solver magic"),
         (["--C", "1", "--C-per-example", "1"], "--C and --C-per-example are both given"),
         (["--workers", "3"], "--executor serial has one worker, but --workers is 3"),
         (["--class-weight", "9=1"], "--class-weight names 9"),
-        (["--class-weight", "1=-1"], "--class-weight 1=-1.0: expected a number ≥ 0"),
-        (["--loss-scale", "0"], "--loss-scale 0.0: expected a number > 0"),
+        (["--class-weight", "1=-1"], "--class-weight 1=-1: expected balanced, or LABEL=WEIGHT"),
+        (["--loss-scale", "0"], "--loss-scale 0: expected a number > 0"),
         (["--intercept-scaling", "nan"], "--intercept-scaling nan: expected a number ≥ 0"),
-        (["--format", "magic"], "--format 'magic'"),
+        (["--format", "magic"], "--format magic"),
         (["--loss", "no-file"], "no such file"),
-        (["--qp", "magic"], "--qp 'magic'"),
+        (["--qp", "magic"], "--qp magic"),
         (["--address", "x", "--executor", "serial"], "--address needs --executor ray"),
     ],
 )
@@ -202,7 +205,7 @@ def test_a_model_may_lie_in_the_folder_of_its_run(files, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--executor", "foo"], "--executor 'foo': expected one of auto, serial"),
+        (["--executor", "foo"], "--executor foo: expected one of auto, serial"),
         (["--executor", "serial", "--workers", "3"], "but --workers is 3"),
         (["--workers", "0"], "--workers 0: expected"),
     ],

@@ -131,7 +131,10 @@ def test_the_file_says_how_the_job_is_sent(cluster, config, capsys, tmp_path):
     ("text", "message"),
     [
         ('[job]\nincludes = "x"', "there is no key 'includes' in [job]; the nearest is 'include'"),
-        ("[job]\nlargest-mb = true", "largest-mb = true: expected a number, found a truth value"),
+        (
+            "[job]\nlargest-mb = true",
+            "expected a number ≥ 0, found a truth value",
+        ),
         ("[job]\ninclude = []", "expected a text or a list of texts"),
         ('job = "x"', 'job = "x": expected a table, [job]'),
         ('include = "x"', "there is no key 'include'; it belongs to the table [job]"),
@@ -158,7 +161,7 @@ def test_train_leaves_the_table_of_the_job_alone(config, capsys):
         (["--run-dir", "s3://me:word@b/r"], "a URI with a password in it"),
         (["--model", "s3://me:word@b/m"], "a URI with a password in it"),
         (["--no-such"], "unrecognized arguments: --no-such"),
-        (["--C", "-1"], "--C -1.0: expected a number > 0"),
+        (["--C", "-1"], "--C -1: expected a number > 0"),
         (["--task", "none.py:X"], "there is no file none.py"),
         (["--largest-mb", "0"], "more than 0 MB"),
     ],

@@ -1,24 +1,26 @@
 """Options become the configuration, the task and the data's arguments that the library takes."""
 
-import argparse
 import re
-from dataclasses import fields
 
 import numpy as np
 import pytest
 
-from distsvm.cli import readers
 from distsvm.cli.data_options import data_options
-from distsvm.cli.options import EXECUTOR_OPTIONS, GROUPS, OTHER_FIELDS, given_config
+from distsvm.cli.options import given_config
 from distsvm.cli.program import VERBS, build_parser
 from distsvm.cli.resume import CHANGEABLE
 from distsvm.cli.tasks import make_task
+from distsvm.cli.words import SHELL
 from distsvm.errors import ConfigError
+from distsvm.executors.options import RayOptions
+from distsvm.kinds import Unfit
+from distsvm.options import declared
+from distsvm.structures.classes.class_weight import ClassWeight
 from distsvm.structures.classes.options import cost_matrix
 from distsvm.structures.classes.task import BinaryTask, MulticlassTask
-from distsvm.training.config import TrainConfig
+from distsvm.training.config import TrainConfig, all_options
 
-OPTIONS = [option for options in GROUPS.values() for option in options]
+OPTIONS = [own for own in all_options().values() if own.flag]
 
 # For every option a text, and the value that TrainConfig must get.
 EXAMPLES = {
@@ -67,9 +69,9 @@ def parsed(*words):
     )
 
 
-def test_every_field_of_the_configuration_has_an_option():
-    named = {option.field for option in OPTIONS} | OTHER_FIELDS
-    assert named == {field.name for field in fields(TrainConfig)}
+def test_every_option_of_training_has_a_flag_or_is_said_by_others():
+    without = {own.name for own in all_options().values()} - {own.name for own in OPTIONS}
+    assert without == {"verbose", "executor_options", "solver_options"}
     assert {option.flag for option in OPTIONS} == set(EXAMPLES)
 
 
@@ -78,17 +80,17 @@ def test_an_option_sets_its_field(option):
     expected = EXAMPLES[option.flag][1]
     config = given_config(parsed(*words_of(option)))
     config.pop("executor_options", None)
-    assert config == {option.field: expected}
-    assert getattr(TrainConfig.from_dict(config), option.field) == expected
+    assert config == {option.name: expected}
+    assert TrainConfig.from_dict(config).values()[option.name] == expected
 
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.flag)
 def test_the_help_names_the_default_of_the_library(option):
-    default = getattr(TrainConfig(), option.field)
+    default, text = TrainConfig().values()[option.name], option.described(SHELL)
     if isinstance(default, str):
-        assert f"{default} (default)" in option.help or f"Default: {default}" in option.help
+        assert f"Default: {default}" in text
     elif default not in (None, False):
-        assert re.search(rf"Default: {default:g}(\D|$)", option.help)
+        assert re.search(rf"Default: {default:g}(\D|$)", text)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +104,7 @@ def test_the_help_names_the_default_of_the_library(option):
     ],
 )
 def test_the_help_of_a_tolerance_gives_its_formula(flag, formula):
-    assert formula in next(option.help for option in OPTIONS if option.flag == flag)
+    assert formula in next(o.described(SHELL) for o in OPTIONS if o.flag == flag)
 
 
 def test_nothing_given_is_the_default_configuration():
@@ -129,7 +131,7 @@ def test_options_of_ray_become_executor_options():
             "min_workers": 2,
         },
     }
-    assert {o.flag for o in EXECUTOR_OPTIONS} <= set(words)
+    assert {own.flag for own in declared(RayOptions).values()} <= set(words)
 
 
 def test_options_of_ray_are_refused_elsewhere():
@@ -146,7 +148,7 @@ def test_resume_takes_what_may_change_and_nothing_else():
     parser = build_parser("resume")
     for option in OPTIONS:
         words = ["resume", "r", *words_of(option)]
-        if option.field in CHANGEABLE:
+        if option.name in CHANGEABLE:
             assert given_config(parser.parse_args(words), CHANGEABLE)
         else:
             with pytest.raises(SystemExit):
@@ -183,9 +185,10 @@ def test_the_task_gets_its_options():
 
 
 def test_class_weights_name_labels_of_any_kind():
-    assert readers.class_weight('1=2,-0.5=3,spam=1,"7"=4') == {1: 2, -0.5: 3, "spam": 1, "7": 4}
-    with pytest.raises(argparse.ArgumentTypeError, match="NAME=NUMBER"):
-        readers.class_weight("1:2")
+    kind = ClassWeight()
+    assert kind.read('1=2,-0.5=3,spam=1,"7"=4') == {1: 2, -0.5: 3, "spam": 1, "7": 4}
+    with pytest.raises(Unfit):
+        kind.read("1:2")
 
 
 @pytest.mark.parametrize("text", ["0,1,4\n1,0,1\n4,1,0\n", "# costs\n0 1 4\n\n1 0 1\n4 1 0"])

@@ -106,13 +106,13 @@ def test_quiet_says_nothing(files, capsys):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (["--Cs", "1,x"], "expected a number, got 'x'"),
-        (["--Cs", "1,-1"], "-1.0"),
+        (["--Cs", "1,x"], "--Cs 1,x: expected numbers > 0"),
+        (["--Cs", "1,-1"], "--Cs 1,-1: expected numbers > 0"),
         (["--Cs", "1", "--from", "1"], "--Cs gives all values"),
         (["--from", "1"], "--from and --to belong together"),
         (["--count", "3"], "--from and --to belong together"),
         (["--from", "3", "--to", "1"], "expected 0 < from ≤ to"),
-        (["--from", "1", "--to", "3", "--count", "0"], "at least one"),
+        (["--from", "1", "--to", "3", "--count", "0"], "--count 0: expected a whole number ≥ 1"),
         (["--model", "m"], "--model needs --validation or --cv"),
         (["--model", "m", "--cv", "3", "--no-refit"], "there would be no model"),
         (["--plot", "a.png"], "in .svg or .html"),

@@ -97,13 +97,13 @@ def test_hashed_features_need_no_dictionary(files, capsys, tmp_path):
         (["--label-column", "y", "--format", "conll"], "--label-column is for parquet files"),
         (["--format", "conllu", "--word", "1"], "--word is for conll files, these are conllu"),
         (["--format", "svmlight"], "svmlight is no format of the task; expected conll or"),
-        (["--loss", "f1"], "--loss 'f1': expected 'hamming' or 'zero-one'"),
-        (["--order", "3"], "--order 3: expected 1 or 2"),
-        (["--hash-bits", "99"], "--hash-bits 99: expected 1 to 30"),
+        (["--loss", "f1"], "--loss f1: expected one of hamming, zero-one"),
+        (["--order", "3"], "--order 3: expected one of 1, 2"),
+        (["--hash-bits", "99"], "--hash-bits 99: expected a whole number from 1 to 30"),
         (["--min-count", "2", "--hash-bits", "9"], "--min-count needs a dictionary"),
         (["--templates", "words"], "template 'words', position 1"),
         (["--tag", "0"], "--tag 0: the column is also read as a feature"),
-        (["--tag", "upos"], "--tag 'upos': expected the number of a column"),
+        (["--tag", "upos"], "--tag upos: expected the number of a column"),
     ],
 )
 def test_options_that_do_not_fit_are_refused_by_name(files, capsys, tmp_path, more, message):
@@ -118,7 +118,7 @@ def test_a_template_file_is_read(files, expected, capsys, tmp_path):
                              f"@{tmp_path / 'templates'}"))  # fmt: skip
     assert load_model(tmp_path / "m").predict(files.test) == expected
     err = run(capsys, *train_words(files.train, tmp_path / "n", "--templates", "@missing"), code=2)
-    assert "missing cannot be read" in err.err
+    assert "--templates @missing: the file cannot be read" in err.err
 
 
 def test_forbidden_gold_tags_are_refused_or_left_out(capsys, tmp_path):
@@ -196,7 +196,7 @@ def test_the_best_few_come_with_their_scores(files, expected, capsys):
     [
         (["--scores"], "--scores is only for models of classes"),
         (["--draw"], "--draw is only for models of trees"),
-        (["--n-best", "0"], "--n-best 0: expected at least 1"),
+        (["--n-best", "0"], "--n-best 0: expected a whole number ≥ 1"),
         (["--n-best", "2", "--columns"], "both given"),
     ],
 )

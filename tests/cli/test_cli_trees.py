@@ -57,12 +57,12 @@ def test_the_options_of_task_and_data_reach_the_model(files, capsys, tmp_path):
         (["--class-weight", "balanced"], "--class-weight is for classes, not for --task parse"),
         (["--templates", "pos"], "--templates is for conll and conllu files, these are treebank"),
         (["--format", "conll"], "conll is no format of the task; expected treebank"),
-        (["--loss", "hamming"], "--loss 'hamming': expected one of zero-one, brackets, f1"),
+        (["--loss", "hamming"], "--loss hamming: expected one of zero-one, brackets, f1"),
         (["--min-word-count", "3"], "--min-word-count is for grammars over words"),
-        (["--words", "--min-word-count", "0"], "--min-word-count 0: expected at least 1"),
-        (["--max-chain", "0"], "--max-chain 0: expected at least 1"),
-        (["--max-length", "0"], "--max-length 0: expected at least 1"),
-        (["--loss", "brackets", "--rescaling", "slack"], "--rescaling 'slack'"),
+        (["--words", "--min-word-count", "0"], "--min-word-count 0: expected a whole number ≥ 1"),
+        (["--max-chain", "0"], "--max-chain 0: expected a whole number ≥ 1"),
+        (["--max-length", "0"], "--max-length 0: expected a whole number ≥ 1"),
+        (["--loss", "brackets", "--rescaling", "slack"], "--rescaling slack"),
     ],
 )
 def test_options_that_do_not_fit_are_refused_by_name(files, capsys, tmp_path, more, message):

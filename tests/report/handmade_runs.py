@@ -50,7 +50,7 @@ def write_run(folder, history=30, result=True, config=None, **run):
     folder.mkdir(exist_ok=True)
     described = {
         "kind": "distsvm run", "format": 1, "version": "0.1.0",
-        "config": TrainConfig(**config or {"C": 1000.0, "eps": 0.01}).as_dict(),
+        "config": TrainConfig.from_dict(config or {"C": 1000.0, "eps": 0.01}).as_dict(),
         "task": {"task": "multiclass", "fields": {"losses": "zero-one", "scale": False}},
         "data": None, "validation": None,
     } | run  # fmt: skip

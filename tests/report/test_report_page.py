@@ -165,7 +165,7 @@ def test_whatever_comes_from_files_is_escaped(tmp_path):
     write_run(
         folder, [record(n, kind=HOSTILE) for n in (1, 2)], {"stop_reason": HOSTILE,
                                                             "certificate": HOSTILE},
-        config={"qp": HOSTILE, "run_dir": HOSTILE, "executor_options": {HOSTILE: [HOSTILE]}},
+        config={"cache_dir": HOSTILE, "run_dir": HOSTILE, "executor_options": {HOSTILE: [HOSTILE]}},
         task={"task": HOSTILE, "fields": {HOSTILE: HOSTILE, "c": {"dict": [[HOSTILE, HOSTILE]]}}},
         data={"paths": [HOSTILE, "\udcff"], "options": {HOSTILE: HOSTILE}},
         validation={"paths": [HOSTILE], "options": {}}, version=HOSTILE,

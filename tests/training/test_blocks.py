@@ -142,7 +142,7 @@ def test_a_run_with_a_damaged_number_of_blocks_is_refused(tmp_path, value):
 def solver_of(data, task=None, executor="serial", **config):
     made = make_executor(executor, None, compiled=True)
     opened = open_data(data, tables=True)
-    choice = Choice.of(TrainConfig(**config), task or MulticlassTask(), made, opened)
+    choice = Choice.of(TrainConfig.from_dict(config), task or MulticlassTask(), made, opened)
     return choice.solver.name
 
 
@@ -191,7 +191,7 @@ def test_a_run_keeps_the_solver_that_auto_took(tmp_path):
 def test_a_run_of_before_there_were_groups_has_a_block_for_each_shard():
     problem = PROBLEMS["sequence"]()
     run = {
-        "config": TrainConfig(**problem.options), "used": {"n_shards": 7},
+        "config": TrainConfig.from_dict(problem.options), "used": {"n_shards": 7},
         "problem": {"config": {"solver": "MultiPlane"}},
     }  # fmt: skip
     assert Choice.recorded(run, "run.json").n_blocks == 7

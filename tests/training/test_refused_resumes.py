@@ -165,7 +165,7 @@ def no_executor(monkeypatch):
 
 def test_the_cluster_that_a_folder_names_is_not_joined(of_a_cluster, no_executor):
     folder = of_a_cluster("192.0.2.1:6379")
-    with pytest.raises(ConfigError, match=r"name it again: address=192\.0\.2\.1:6379"):
+    with pytest.raises(ConfigError, match=r"name it again: address='192\.0\.2\.1:6379'"):
         resume(folder, max_rounds=3)
     assert not no_executor
 

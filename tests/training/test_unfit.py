@@ -8,7 +8,7 @@ import pytest
 from pieced import MEMORY_MB, write_packed
 
 from distsvm import train
-from distsvm.cli.wording import in_flags
+from distsvm.cli.words import SHELL
 from distsvm.errors import DataError
 from distsvm.report.page import page
 from distsvm.report.view import read_run
@@ -16,6 +16,7 @@ from distsvm.structures.sequences.task import SequenceTask
 from distsvm.structures.trees.grammar import Grammar, rules_of
 from distsvm.structures.trees.synthetic import make_treebank
 from distsvm.structures.trees.task import ParseTask
+from distsvm.wording import message_of
 
 TREES = make_treebank(90, max_length=10, seed=0)
 GRAMMAR = Grammar.learn(TREES[8:20])
@@ -175,5 +176,5 @@ def test_the_first_is_refused_by_file_line_and_sentence(tmp_path):
             train(SequenceTask(allowed="bio"), str(tmp_path), n_shards=n_shards, executor="serial")
         assert f"{tmp_path / '1.conll'}, line 4, sentence 'a big dog'" in str(told.value)
         assert "example 4" in str(told.value)
-        assert "tag 'I-X' after 'O' is not allowed; unfit=\"drop\" leaves" in str(told.value)
-    assert in_flags('unfit="drop" leaves') == "--unfit drop leaves"
+        assert "tag 'I-X' after 'O' is not allowed; unfit='drop' leaves" in str(told.value)
+        assert "; --unfit drop leaves" in message_of(told.value).worded(SHELL)

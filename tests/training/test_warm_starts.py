@@ -21,7 +21,7 @@ from distsvm.vectors import to_dense
 def run_at(C, solver, **config):
     """A run at this C that has ended."""
     task, X, y = chains()
-    given = TrainConfig(solver=solver, n_shards=3, **SERIAL, **config)
+    given = TrainConfig.from_dict({"solver": solver, "n_shards": 3, **SERIAL, **config})
     with Trainer(task, given, []) as trainer:
         run = trainer.begin(trainer.load(Given(X, y)), C=C)
         run.run()

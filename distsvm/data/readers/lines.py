@@ -15,6 +15,8 @@ import numpy as np
 from distsvm.data.files import file_bytes, file_facts, opened, packing
 from distsvm.data.partition import MAX_SHARDS, partition
 from distsvm.errors import ConfigError, DataError
+from distsvm.kinds import whole
+from distsvm.wording import Setting, message
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +68,7 @@ def cut_files(
         What the file has none of, if it has none.
     """
     if n_shards is not None and n_shards < 1:
-        raise ConfigError(f"n_shards={n_shards}: expected at least 1")
+        raise ConfigError("n_shards", n_shards, whole(least=1).expected)
     n_bytes = text_bytes(paths)
     n_parts = n_shards or max(1, min(MAX_SHARDS, n_bytes // MIN_BYTES))
     starts = starts or example_starts
@@ -76,7 +78,8 @@ def cut_files(
     costs = np.array([unit.n_bytes for unit in units], dtype=np.float64)
     runs = partition(costs, min(n_parts, len(units)))
     if n_shards is not None and len(runs) < n_shards:
-        logger.warning("n_shards=%d: the data gives no more than %d", n_shards, len(runs))
+        asked = Setting("n_shards", n_shards)
+        logger.warning(message("{}: the data gives no more than {}", asked, len(runs)))
     return [joined_parts(units[run.start : run.stop]) for run in runs]
 
 

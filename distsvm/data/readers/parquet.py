@@ -24,6 +24,8 @@ from distsvm.data.readers.pieces import rows_of_piece
 from distsvm.data.readers.tables import Table, opened_table, pyarrow
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
+from distsvm.kinds import whole
+from distsvm.wording import Setting, message
 
 logger = logging.getLogger(__name__)
 
@@ -357,7 +359,7 @@ def checked_names(
     if features is not None and columns is not None:
         raise ConfigError("features and columns are both given, expected one of them")
     if isinstance(columns, str) or (columns is not None and not columns):
-        raise ConfigError(f"columns={columns!r}: expected a list of column names")
+        raise ConfigError("columns", columns, "a list of column names")
     return label, features, weight, None if columns is None else tuple(columns)
 
 
@@ -366,12 +368,13 @@ def cut_groups(
 ) -> list[tuple[Group, ...]]:
     """The groups of each of n_shards shards of about equal rows, none of them empty."""
     if n_shards is not None and n_shards < 1:
-        raise ConfigError(f"n_shards={n_shards}: expected at least 1")
+        raise ConfigError("n_shards", n_shards, whole(least=1).expected)
     n_rows = sum(group.n_rows for group in groups)
     if n_rows == 0:
         raise DataError(f"{source}: there are no rows")
     if n_shards is not None and n_shards > n_rows:
-        logger.warning("n_shards=%d: the data gives no more than %d", n_shards, n_rows)
+        asked = Setting("n_shards", n_shards)
+        logger.warning(message("{}: the data gives no more than {}", asked, n_rows))
     n_parts = min(n_shards or default_n_shards(n_rows), n_rows)
     units = [part for group in groups for part in group.cut(ceil(group.n_rows * n_parts / n_rows))]
     costs = np.array([unit.n_rows for unit in units], dtype=np.float64)

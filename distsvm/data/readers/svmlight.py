@@ -53,7 +53,7 @@ class SvmlightData:
         self.dtype = np.dtype(dtype)
         self.labelled = labelled
         if self.dtype not in (np.float32, np.float64):
-            raise ConfigError(f"dtype={self.dtype}: expected float32 or float64")
+            raise ConfigError("dtype", self.dtype, "float32 or float64")
 
     @property
     def n_bytes(self) -> int:

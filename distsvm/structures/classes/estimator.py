@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from distsvm.errors import DataError
 from distsvm.estimators.task_arguments import intercept_value
-from distsvm.estimators.training import TrainedEstimator
+from distsvm.estimators.training import TrainedEstimator, arguments
+from distsvm.options import declared, documented, usual
 from distsvm.oracles.unseen import tell_unseen
 from distsvm.structures.classes.linear import LinearForm
 from distsvm.structures.classes.task import BinaryTask, ClassTask, MulticlassTask
@@ -25,12 +26,12 @@ class ClassSVC(ClassifierMixin, TrainedEstimator):
 
     task_class: ClassVar[type[ClassTask]]
 
-    loss: Any = "zero-one"
-    loss_scale: float = 1.0
+    loss: Any = usual(ClassTask, "losses")
+    loss_scale: float = usual(ClassTask, "loss_scale")
     fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    class_weight: Any = None
-    scale: bool = False
+    intercept_scaling: float = usual(ClassTask, "intercept_scaling")
+    class_weight: Any = usual(ClassTask, "class_weight")
+    scale: bool = usual(ClassTask, "scale")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ClassSVC:
         """Train until the gap is certified.
@@ -94,6 +95,7 @@ class ClassSVC(ClassifierMixin, TrainedEstimator):
         return tags
 
 
+@documented(declared(ClassTask).values(), arguments())
 class MulticlassSVC(ClassSVC):
     """A linear classifier of k ≥ 2 classes: Crammer and Singer's SVM, trained to a certified gap.
 
@@ -105,57 +107,13 @@ class MulticlassSVC(ClassSVC):
 
     Parameters
     ----------
-    C : float > 0, optional
-        Multiplies the mean hinge loss: the same C suits any number of examples. Default:
-        10 · n · Δ̄ / mean ‖x_i‖² (the intercept's feature counted in x_i), with n the number of
-        examples of weight > 0 and Δ̄ the largest loss.
-    C_per_example : float > 0, optional
-        Instead of C: LIBLINEAR's and scikit-learn's C, which multiplies the sum.
-    eps : float ≥ 0, optional
-        In units of the loss: stop when primal − dual ≤ C·eps. Default 0.001·Δ̄, unless rel_gap is
-        given.
-    rel_gap : float ≥ 0, optional
-        Stop when (primal − dual) / primal ≤ rel_gap. Given alone it is the only rule of the gap;
-        with eps, the run stops when the first of the two holds.
-    loss : "zero-one", or array of shape (k, k)
-        Δ(y, ŷ) = loss[y, ŷ] in the order of classes_; the diagonal is 0.
-    loss_scale : float > 0, default 1
-        Multiplies every loss.
+    {}
     fit_intercept : bool, default True
         Whether each class has an intercept: the weight of a constant feature, regularised too.
-    intercept_scaling : float > 0, default 1
-        The value of that feature; a larger one is regularised less.
-    class_weight : dict of label to weight, "balanced", or None
-        Multiplies the weights of a class's examples; "balanced" is n / (k · n of the class).
-    scale : bool, default False
-        Divide every feature by its largest absolute value in the training data.
-    max_rounds, max_seconds : optional
-        Stop after so many rounds or seconds, with a ConvergenceWarning.
-    rescaling : "margin" or "slack"
-        Slack: H_i(w) = max_ŷ Δ(y_i, ŷ)·(1 + s_ŷ(x_i) − s_{y_i}(x_i)).
-    solver : "auto", "one-slack" or "multi-plane"
-        "auto" takes what was measured to be fastest; see TrainConfig.
+    {}
     solver_options : dict, optional
-        Further fields of distsvm.training.config.TrainConfig: stabilise, refresh_fraction, qp,
-        idle_solves, max_cuts, executor_options, checkpoint_rounds and so on.
-    cache_size : int ≥ 0 or "auto"
-        Planes kept for each example.
-    executor : "auto", "serial", "threads", "processes" or "ray"
-        Where fit runs; predictions are made in this process. Equal n_shards and n_blocks give equal
-        bits on every executor with any number of workers.
-    n_workers : int ≥ 1, optional
-        Default: the usable cores. Never changes the result.
-    n_shards : int ≥ 1, optional
-        Parts of the data.
-    n_blocks : int ≥ 1, optional
-        Groups of shards; see TrainConfig. Without it the number depends on the executor.
-    random_state : int, generator or None
-        For solvers that draw: multi-plane draws the order in which it visits examples.
-    verbose : int, default 0
-        1 tells of every fresh round, 2 of every round: on stderr, or through the logger "distsvm"
-        where logging is set up to show its INFO.
-    run_dir : path or URI, optional
-        A new folder for configuration, history, checkpoints and model; one fit each.
+        Further options of training: stabilise, refresh_fraction, qp, idle_solves, max_cuts,
+        executor_options, checkpoint_rounds and so on.
 
     Attributes
     ----------

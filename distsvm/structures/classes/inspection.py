@@ -9,19 +9,21 @@ import numpy as np
 
 from distsvm.cli.formatting import count, small
 from distsvm.cli.output import Output
+from distsvm.cli.parser import ABSENT, Group
 from distsvm.cli.parts import Inspection
 from distsvm.cli.small_files import read_text
 from distsvm.cli.strongest import both_sides, listed, side_lines, times
 from distsvm.errors import ConfigError
+from distsvm.kinds import path
 from distsvm.model import Model
 from distsvm.structures.classes.task import BinaryTask, ClassTask
 
 FLAGS = {"names": "--names"}
 
 
-def add(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--names", metavar="FILE", default=argparse.SUPPRESS,
+def add(group: Group) -> None:
+    group.flag(
+        "--names", path, metavar="FILE", default=ABSENT,
         help="classes: names of the features, one a line. Default: their numbers, as in the data",
     )  # fmt: skip
 

@@ -2,53 +2,29 @@
 
 from __future__ import annotations
 
-import argparse
-import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from distsvm.cli.parser import ABSENT, Group
 from distsvm.cli.parts import Options
-from distsvm.cli.readers import class_weight, number
 from distsvm.cli.small_files import read_text
 from distsvm.errors import ConfigError
+from distsvm.kinds import Constant
+from distsvm.options import declared
 from distsvm.oracles.task import Task
-
-LOSSES = (
-    "zero-one (default), Δ(y, ŷ) = [y ≠ ŷ]; or a file with a cost matrix, one row a true class and "
-    "one column a predicted one, in increasing order of labels, with commas or spaces between them"
-)
-FLAGS = {
-    "intercept_scaling": "--intercept-scaling",
-    "scale": "--scale",
-    "class_weight": "--class-weight",
-}
+from distsvm.structures.classes.task import ClassTask
 
 
-def add(group: argparse._ArgumentGroup) -> None:
-    absent = argparse.SUPPRESS
-    group.add_argument(
-        "--intercept-scaling", type=number, metavar="V", default=absent,
-        help="the value of the constant feature whose weight is the intercept. Default: 1",
-    )  # fmt: skip
-    group.add_argument(
-        "--no-intercept", dest="intercept_scaling", action="store_const", const=0.0,
-        default=absent, help="no constant feature",
-    )  # fmt: skip
-    group.add_argument(
-        "--scale", action="store_true", default=absent,
-        help="divide every feature by its largest absolute value in the training data; the model "
-        "keeps the divisors",
-    )  # fmt: skip
-    group.add_argument(
-        "--class-weight", type=class_weight, metavar="WEIGHTS", default=absent,
-        help="balanced, or LABEL=WEIGHT,…: multiplies the weights of a class's examples",
+def add(group: Group) -> None:
+    group.flag(
+        "--no-intercept", Constant(0.0), "no constant feature", dest="intercept_scaling",
+        default=ABSENT,
     )  # fmt: skip
 
 
 def make(task_class: type[Task], given: dict[str, Any]) -> Task:
-    _check_amounts(given)
     if given.get("losses", "zero-one") != "zero-one":
         given = {**given, "losses": cost_matrix(given["losses"])}
     return task_class(**given)
@@ -57,17 +33,6 @@ def make(task_class: type[Task], given: dict[str, Any]) -> Task:
 def files(given: dict[str, Any]) -> dict[str, Path]:
     losses = given.get("losses", "zero-one")
     return {} if losses == "zero-one" else {"losses": Path(losses)}
-
-
-def _check_amounts(given: dict[str, Any]) -> None:
-    """Refuse what is wrong whatever the data is."""
-    intercept = given.get("intercept_scaling", 1.0)
-    if not 0 <= intercept < math.inf:
-        raise ConfigError(f"--intercept-scaling {intercept}: expected a number ≥ 0")
-    weights = given.get("class_weight", "balanced")
-    for label, weight in () if isinstance(weights, str) else weights.items():
-        if not 0 <= weight < math.inf:
-            raise ConfigError(f"--class-weight {label}={weight}: expected a number ≥ 0")
 
 
 def cost_matrix(path: str) -> np.ndarray:
@@ -98,4 +63,4 @@ def cost_matrix(path: str) -> np.ndarray:
     return np.array(rows)
 
 
-OPTIONS = Options(LOSSES, ("losses", "loss_scale"), FLAGS, add, make=make, files=files)
+OPTIONS = Options(declared(ClassTask), add=add, make=make, files=files)

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from distsvm.cli.output import Output
+from distsvm.cli.parser import ABSENT, Group
 from distsvm.cli.parts import Predictions
 from distsvm.cli.signs import field
 from distsvm.cli.writer import Writer
 from distsvm.data.shard import ShardSpec
+from distsvm.kinds import truth
 from distsvm.model import Model
 from distsvm.structures.classes.oracle import ClassOracle
 from distsvm.structures.classes.task import ClassTask
@@ -22,9 +24,9 @@ from distsvm.workers.shard_worker import ShardWorker
 FLAGS = {"scores": "--scores"}
 
 
-def add(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--scores", action="store_true", default=argparse.SUPPRESS,
+def add(group: Group) -> None:
+    group.flag(
+        "--scores", truth, default=ABSENT,
         help="classes: write a table with tabs instead: a head line, then the label and the score "
         "⟨w, Ψ(x, ŷ)⟩ of every class",
     )  # fmt: skip

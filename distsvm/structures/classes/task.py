@@ -17,11 +17,16 @@ from distsvm import checks
 from distsvm.data.features import DenseRows, SparseRows, as_rows
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
+from distsvm.kinds import number, text, truth
 from distsvm.messages import Summary, feature_name
-from distsvm.oracles.task import Setting, Task
+from distsvm.options import checked, option
+from distsvm.oracles.shared_options import loss_scale_option
+from distsvm.oracles.task import Circumstances, Task
+from distsvm.structures.classes.class_weight import ClassWeight
 from distsvm.structures.classes.oracle import ClassOracle
 from distsvm.structures.classes.scan import summarise
 from distsvm.vectors import SparseVector
+from distsvm.wording import Setting, message
 
 log = logging.getLogger(__name__)
 
@@ -40,25 +45,33 @@ class ClassTask(Task):
 
     Parameters
     ----------
-    losses : "zero-one", or an array of shape (k, k)
-        Δ(y, ŷ) = losses[y, ŷ] in the order of the classes; zero-one is [y ≠ ŷ].
-    loss_scale : float, default 1
-        Multiplies every loss. The objective at (C, s) is s² times that at (C/s, 1).
-    intercept_scaling : float, default 1
-        The value of the constant feature; 0 for no intercept.
-    scale : bool, default False
-        Divide every feature by its largest absolute value in the training data.
-    class_weight : "balanced", dict of label to weight, or None
-        Multiplies the weights of a class's examples.
+    losses, loss_scale, intercept_scaling, scale, class_weight :
+        What their fields declare.
     classes : array of labels, or None
         None takes the labels that the data has, in increasing order.
     """
 
-    losses: Any = "zero-one"
-    loss_scale: float = 1.0
-    intercept_scaling: float = 1.0
-    scale: bool = False
-    class_weight: Any = None
+    losses: Any = option(
+        "zero-one", kind=text, flag="--loss", metavar="LOSS", argument="loss",
+        help="zero-one, Δ(y, ŷ) = [y ≠ ŷ]; or a cost matrix, one row a true class and one column a "
+        "predicted one, in increasing order of labels: in a shell a file of numbers with commas "
+        "or spaces between them",
+    )  # fmt: skip
+    loss_scale: float = loss_scale_option()
+    intercept_scaling: float = option(
+        1.0, kind=number(least=0), metavar="V",
+        help="the value of the constant feature whose weight is the intercept; 0 for none",
+    )  # fmt: skip
+    scale: bool = option(
+        False, kind=truth,
+        help="divide every feature by its largest absolute value in the training data; the model "
+        "keeps the divisors",
+    )  # fmt: skip
+    class_weight: Any = option(
+        None, kind=ClassWeight(), metavar="WEIGHTS",
+        help="balanced, or a weight for each of some labels: multiplies the weights of a class's "
+        "examples",
+    )  # fmt: skip
     classes: np.ndarray | None = None
     # Known after prepare():
     n_features: int = 0
@@ -76,17 +89,17 @@ class ClassTask(Task):
     """From here on one block of the dual ascent is faster than cuts, whose number grows with the
     columns that matter (benchmarks/defaults.py)."""
 
-    def choose_solver(self, setting: Setting) -> str:
+    def choose_solver(self, here: Circumstances) -> str:
         """As measured: the dual ascent for one block of many columns in memory, else cuts."""
-        few = setting.n_columns is not None and setting.n_columns < self.MANY_COLUMNS
-        if few or setting.limited or not setting.one_block:
+        few = here.n_columns is not None and here.n_columns < self.MANY_COLUMNS
+        if few or here.limited or not here.one_block:
             return "one-slack"
         return self.suited_solver
 
     # --- what prepare() learns -------------------------------------------------------------
 
     def scan(self, shard: Shard) -> Summary:
-        _check_number("intercept_scaling", self.intercept_scaling)
+        checked(self, "intercept_scaling")
         if not isinstance(shard.x, (DenseRows, SparseRows)):
             raise DataError(
                 f"{shard.source}: the inputs are no rows of features; give an array or a sparse "
@@ -145,39 +158,37 @@ class ClassTask(Task):
                 int(np.argmin(np.where(largest > 0, largest, np.inf))),
             )
             log.warning(
-                "badly scaled features: %s reaches %.3g, %s only %.3g; training "
-                "may be slow and the small ones ignored. scale=True divides each by its largest "
-                "absolute value",
-                feature_name(summary.columns, base + wide),
-                largest[wide],
-                feature_name(summary.columns, base + narrow),
-                largest[narrow],
+                message(
+                    "badly scaled features: {} reaches {}, {} only {}; training may be slow and "
+                    "the small ones ignored. {} divides each by its largest absolute value",
+                    feature_name(summary.columns, base + wide),
+                    f"{largest[wide]:.3g}",
+                    feature_name(summary.columns, base + narrow),
+                    f"{largest[narrow]:.3g}",
+                    Setting("scale", True),
+                )
             )
         return None
 
     def _weights_of(self, classes: np.ndarray, summary: Summary) -> np.ndarray | None:
         if self.class_weight is None:
             return None
-        if isinstance(self.class_weight, str):
-            if self.class_weight != "balanced":
-                raise ConfigError(
-                    f"class_weight={self.class_weight!r}: expected 'balanced', a dict or None"
-                )
+        given = checked(self, "class_weight")
+        if isinstance(given, str):
             assert summary.labels is not None
             assert summary.counts is not None
             counts = np.zeros(classes.size)
             counts[np.searchsorted(classes, summary.labels)] = summary.counts
             return summary.weight / (classes.size * np.where(counts > 0, counts, 1.0))
-        if not isinstance(self.class_weight, dict):
-            raise ConfigError(
-                f"class_weight={self.class_weight!r}: expected 'balanced', a dict or None"
-            )
         weights = np.ones(classes.size)
-        for label, weight in self.class_weight.items():
+        for label, weight in given.items():
             place = np.flatnonzero(classes == label)
             if not place.size:
-                raise ConfigError(f"class_weight names {label!r}, which is not a class of the data")
-            _check_number(f"class_weight of {label!r}", weight, least=0.0)
+                raise ConfigError(
+                    message(
+                        "{class_weight} names {}, which is not a class of the data", repr(label)
+                    )
+                )
             weights[place[0]] = weight
         return weights
 
@@ -239,26 +250,30 @@ class ClassTask(Task):
 
     def loss_table(self) -> np.ndarray:
         """Δ(y, ŷ) for all pairs of classes, shape (k, k); none where zero_one says it all."""
-        _check_number("loss_scale", self.loss_scale, above=0.0)
+        checked(self, "loss_scale")
         k = self.labels.size
         if isinstance(self.losses, str):
             if self.losses != "zero-one":
-                raise ConfigError(f"loss={self.losses!r}: expected 'zero-one' or a cost matrix")
+                raise ConfigError("loss", self.losses, "zero-one or a cost matrix")
             return np.zeros((0, 0))
         try:
             matrix = np.asarray(self.losses, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise ConfigError(f"loss: the cost matrix is not one of numbers: {error}") from error
+            raise ConfigError(
+                message("{loss}: the cost matrix is not one of numbers: {}", error)
+            ) from error
         if matrix.shape != (k, k):
             raise ConfigError(
-                f"loss: the cost matrix has shape {matrix.shape}, expected ({k}, {k})"
+                message("{loss}: the cost matrix has shape {}, expected {}", matrix.shape, (k, k))
             )
         if not np.isfinite(matrix).all() or (matrix < 0).any():
-            raise ConfigError("loss: the cost matrix has an entry that is negative or not finite")
+            raise ConfigError(
+                message("{loss}: the cost matrix has an entry that is negative or not finite")
+            )
         if np.diag(matrix).any():
-            raise ConfigError("loss: the cost matrix has a diagonal that is not 0")
+            raise ConfigError(message("{loss}: the cost matrix has a diagonal that is not 0"))
         if not matrix.any():
-            raise ConfigError("loss: the cost matrix is all 0")
+            raise ConfigError(message("{loss}: the cost matrix is all 0"))
         return self.loss_scale * matrix
 
     def loss_matrix(self) -> np.ndarray:
@@ -321,17 +336,25 @@ class ClassTask(Task):
         """w of an earlier task of this kind, with zeros for features and classes it had not."""
         if not isinstance(earlier, type(self)):
             raise ConfigError(
-                f"start: the earlier model is for {type(earlier).__name__}, "
-                f"this task is {type(self).__name__}"
+                message(
+                    "{start}: the earlier model is for {}, this task is {}",
+                    type(earlier).__name__,
+                    type(self).__name__,
+                )
             )
         if earlier.n_features > self.n_features:
             raise ConfigError(
-                f"start: the earlier model has {earlier.n_features} features, "
-                f"this data {self.n_features}"
+                message(
+                    "{start}: the earlier model has {} features, this data {}",
+                    earlier.n_features,
+                    self.n_features,
+                )
             )
         lost = earlier.labels[~np.isin(earlier.labels, self.labels)]
         if lost.size:
-            raise ConfigError(f"start: class {lost[0]!r} of the earlier model is not in this data")
+            raise ConfigError(
+                message("{start}: class {} of the earlier model is not in this data", repr(lost[0]))
+            )
         return self._carried(w, earlier)
 
     def _carried(self, w: np.ndarray, earlier: ClassTask) -> np.ndarray:
@@ -413,7 +436,7 @@ class MulticlassTask(ClassTask):
         if codes is None and before is None:
             return places
         if codes is None or before is None or not np.array_equal(codes[places], before):
-            raise ConfigError("start: the classes of the earlier model have other codes")
+            raise ConfigError(message("{start}: the classes of the earlier model have other codes"))
         return np.arange(codes.shape[1])
 
 
@@ -435,13 +458,6 @@ class BinaryTask(ClassTask):
         new = np.zeros(self.n_features + 1)
         new[: earlier.n_features], new[-1] = w[:-1], w[-1]
         return new
-
-
-def _check_number(name: str, value: Any, *, above: float = -np.inf, least: float = -np.inf) -> None:
-    good = isinstance(value, (int, float, np.integer, np.floating)) and np.isfinite(value)
-    if not (good and value > above and value >= least):
-        limit = f" > {above:g}" if above > -np.inf else f" ≥ {least:g}" if least > -np.inf else ""
-        raise ConfigError(f"{name}={value!r}: expected a finite number{limit}")
 
 
 def _plain_labels(classes: np.ndarray) -> np.ndarray:

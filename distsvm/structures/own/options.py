@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 from distsvm.cli.parts import Options
-from distsvm.cli.readers import settings
 from distsvm.errors import ConfigError
+from distsvm.kinds import Plain, Table
+from distsvm.options import Option
 from distsvm.oracles.task import Task
+from distsvm.wording import message
 
-
-def add(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--task-options", type=settings, metavar="NAME=VALUE,…", default=argparse.SUPPRESS,
-        help="fields of the task, such as dim=8",
-    )  # fmt: skip
+TASK_OPTIONS = Option(
+    Table(Plain(), "numbers, texts and truth values"),
+    message("fields of the task, such as dim=8"),
+    flag="--task-options",
+    metavar="NAME=VALUE,…",
+    name="task_options",
+)
 
 
 def make(task_class: type[Task], given: dict[str, Any]) -> Task:
@@ -31,6 +33,4 @@ def make(task_class: type[Task], given: dict[str, Any]) -> Task:
     return task_class(**options)
 
 
-OPTIONS = Options(
-    "have theirs in their code", flags={"task_options": "--task-options"}, add=add, make=make
-)
+OPTIONS = Options({TASK_OPTIONS.name: TASK_OPTIONS}, losses="have theirs in their code", make=make)

@@ -4,6 +4,7 @@ from distsvm.oracles.structure import FileFormat, Structure
 
 _HOME = "distsvm.structures.sequences"
 _FEATURES = ("templates", "hash_bits")
+_OPTIONS = f"{_HOME}.options:SentenceOptions"
 
 STRUCTURE = Structure(
     name="sequences",
@@ -17,9 +18,13 @@ STRUCTURE = Structure(
             features=_FEATURES,
             layout=("tag", "word", "separator", "comment"),
             learnt=("n_columns",),
+            options=_OPTIONS,
         ),
         "conllu": FileFormat(
-            f"{_HOME}.readers.conllu:ConlluData", (".conllu",), features=_FEATURES
+            f"{_HOME}.readers.conllu:ConlluData",
+            (".conllu",),
+            features=_FEATURES,
+            options=_OPTIONS,
         ),
         "svmhmm": FileFormat(f"{_HOME}.readers.svmhmm:SvmHmmData", (".svmhmm",)),
     },

@@ -11,12 +11,14 @@ import numpy as np
 
 from distsvm.errors import ConfigError
 from distsvm.estimators.compiled import REQUIRED, CompiledEstimator, weighted_share
+from distsvm.options import declared, documented, usual
 from distsvm.structures.sequences.answers import best_tags, tag_scores, tags_of
 from distsvm.structures.sequences.tag_scores import TagScores
 from distsvm.structures.sequences.task import SequenceTask
 from distsvm.workers.shard_worker import ShardWorker
 
 
+@documented(declared(SequenceTask).values())
 @dataclass(kw_only=True, eq=False, repr=False)
 class SequenceTagger(CompiledEstimator):
     """A tagger of sequences (Viterbi search, transitions of first or second order), certified.
@@ -27,22 +29,7 @@ class SequenceTagger(CompiledEstimator):
 
     Parameters
     ----------
-    loss : "hamming" or "zero-one"
-        Δ(y, ŷ): the number of wrong tags, or 1 if any is wrong.
-    loss_scale : float > 0, default 1
-        Multiplies every loss.
-    order : 1 or 2
-        How many tags before it a tag's transition weight looks at.
-    allowed : None, "bio", or a list of forbidden pairs (tag, tag)
-        Hard constraints, in training and in prediction. "bio": I-X only after B-X or I-X. None in
-        a pair is the start or the end.
-    min_count : int ≥ 1, default 1
-        Named features that occur less often in the training data are left out.
-    hash_bits : int, optional
-        Hash named features to 2^hash_bits columns instead of making a dictionary of them.
-    unfit : "error" or "drop"
-        What to do with training sequences that break the hard constraints: refuse the first by
-        name, or leave all of them out and count them (result_.n_dropped).
+    {}
     data_options : dict, optional
         For files, what their reader takes: format, tag, word, templates; see open_data. Files for
         prediction are read alike.
@@ -61,13 +48,13 @@ class SequenceTagger(CompiledEstimator):
         As in StructuralSVM.
     """
 
-    loss: str = "hamming"
-    loss_scale: float = 1.0
-    order: int = 1
-    allowed: Any = None
-    min_count: int = 1
-    hash_bits: int | None = None
-    unfit: str = "error"
+    loss: str = usual(SequenceTask, "losses")
+    loss_scale: float = usual(SequenceTask, "loss_scale")
+    order: int = usual(SequenceTask, "order")
+    allowed: Any = usual(SequenceTask, "allowed")
+    min_count: int = usual(SequenceTask, "min_count")
+    hash_bits: int | None = usual(SequenceTask, "hash_bits")
+    unfit: str = usual(SequenceTask, "unfit")
 
     def _task(self) -> SequenceTask:
         return SequenceTask(
@@ -91,7 +78,7 @@ class SequenceTagger(CompiledEstimator):
         Fewer where a sequence has fewer.
         """
         if not (isinstance(k, (int, np.integer)) and k >= 1):
-            raise ConfigError(f"k={k!r}: expected a whole number ≥ 1")
+            raise ConfigError("k", k, "a whole number ≥ 1")
         parts = self._over(X, None, partial(best_tags, k=int(k)))
         return [ranked for part in parts for ranked in part]
 

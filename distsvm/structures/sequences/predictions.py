@@ -7,26 +7,27 @@ from collections.abc import Iterator
 from functools import partial
 
 from distsvm.cli.output import Output
+from distsvm.cli.parser import ABSENT, Group
 from distsvm.cli.parts import Predictions
-from distsvm.cli.readers import whole
 from distsvm.cli.signs import field
 from distsvm.cli.writer import Writer
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import ConfigError
+from distsvm.kinds import truth, whole
 from distsvm.model import Model
 from distsvm.structures.sequences.answers import best_tags
 
 FLAGS = {"columns": "--columns", "n_best": "--n-best"}
 
 
-def add(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--columns", action="store_true", default=argparse.SUPPRESS,
+def add(group: Group) -> None:
+    group.flag(
+        "--columns", truth, default=ABSENT,
         help="sequences in CoNLL, CoNLL-U or plain text: write one token a line, word, tab and "
         "tag, with a blank line after each sentence",
     )  # fmt: skip
-    group.add_argument(
-        "--n-best", type=whole, metavar="K", default=argparse.SUPPRESS,
+    group.flag(
+        "--n-best", whole(least=1), metavar="K", default=ABSENT,
         help="sequences: write the K best taggings of each sentence, best first, one a line: the "
         "score ⟨w, Ψ(x, ŷ)⟩, tab, the tags; with a blank line after each sentence",
     )  # fmt: skip
@@ -62,8 +63,6 @@ class Best(Writer):
     """The k best taggings of each sentence with their scores."""
 
     def __init__(self, k: int) -> None:
-        if k < 1:
-            raise ConfigError(f"--n-best {k}: expected at least 1")
         self.function = partial(best_tags, k=k)
 
     def texts(self, piece: ShardSpec, found: list[list[tuple[list[str], float]]]) -> Iterator[str]:

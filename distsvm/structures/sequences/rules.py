@@ -8,6 +8,29 @@ from typing import Any
 import numpy as np
 
 from distsvm.errors import ConfigError
+from distsvm.kinds import Kind, Unfit
+from distsvm.wording import Form, Message, message
+
+
+class Rules(Kind):
+    """ "bio", or in Python a list of pairs; which tags there are is only known from the data."""
+
+    expected = Message(
+        Form("None, 'bio' or a list of pairs (tag, tag) that are forbidden", "bio", '"bio"')
+    )
+
+    def check(self, value: Any) -> Any:
+        return value
+
+    def parse(self, text: str) -> str:
+        if text != "bio":
+            raise Unfit
+        return text
+
+    def from_toml(self, found: Any) -> str:
+        if not isinstance(found, str):
+            raise TypeError
+        return self.read(found)
 
 
 def forbidden_pairs(rules: Any, labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -28,7 +51,7 @@ def forbidden_pairs(rules: Any, labels: Sequence[str]) -> tuple[np.ndarray, np.n
     place = {label: i for i, label in enumerate(labels)}
     if isinstance(rules, str):
         if rules != "bio":
-            raise ConfigError(f"allowed={rules!r}: expected None, 'bio' or a list of pairs of tags")
+            raise ConfigError("allowed", rules, Rules.expected)
         for label, i in place.items():
             if label == "I" or label.startswith("I-"):
                 pairs[:, i] = first[i] = True
@@ -50,11 +73,8 @@ def _checked(rules: Any) -> list[tuple[str | None, str | None]]:
     try:
         found = [(before, after) for before, after in rules]
     except (TypeError, ValueError):
-        raise ConfigError(
-            f"allowed={rules!r}: expected None, 'bio' or a list of pairs (tag, tag) that are "
-            "forbidden"
-        ) from None
+        raise ConfigError("allowed", rules, Rules.expected) from None
     for pair in found:
         if not all(tag is None or isinstance(tag, str) for tag in pair) or pair == (None, None):
-            raise ConfigError(f"allowed: {pair!r} is no pair of tags")
+            raise ConfigError(message("{allowed}: {} is no pair of tags", repr(pair)))
     return found

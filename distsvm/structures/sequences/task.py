@@ -20,15 +20,19 @@ from distsvm import checks
 from distsvm.data.shard import Shard
 from distsvm.data.templates import hashed_columns
 from distsvm.errors import ConfigError, DataError
+from distsvm.kinds import choice, whole
 from distsvm.messages import Summary
-from distsvm.oracles.task import Task, check_unfit
+from distsvm.options import checked, option
+from distsvm.oracles.shared_options import loss_scale_option, unfit_option
+from distsvm.oracles.task import Task
 from distsvm.structures.sequences.names import Names
 from distsvm.structures.sequences.oracle import SequenceOracle
 from distsvm.structures.sequences.packing import packed
 from distsvm.structures.sequences.rows import SequenceRows, pack_sequences, pack_tags
-from distsvm.structures.sequences.rules import forbidden_pairs
+from distsvm.structures.sequences.rules import Rules, forbidden_pairs
 from distsvm.structures.sequences.summary import SequenceSummary, summarise_sequences
 from distsvm.vectors import SparseVector
+from distsvm.wording import Setting, message
 
 MAX_LABELS = int(np.iinfo(np.int16).max)
 MAX_BITS = 30
@@ -58,33 +62,35 @@ class SequenceTask(Task):
 
     Parameters
     ----------
-    losses : "hamming" or "zero-one"
-        Δ = the number of wrong tags (not divided by the length), or 1 if any is wrong.
-    loss_scale : float, default 1
-        Multiplies every loss.
-    order : 1 or 2
-        How many tags before it a tag's transition weight looks at.
-    allowed : None, "bio", or a list of forbidden pairs (tag, tag)
-        Hard constraints, see forbidden_pairs; None in a pair is the start or the end.
-    min_count : int, default 1
-        Named features that occur less often in the training data are left out.
-    hash_bits : int or None
-        Hash named features to 2^hash_bits columns instead of making a dictionary of them.
+    losses, loss_scale, order, allowed, min_count, hash_bits, unfit :
+        What their fields declare; for `allowed` see forbidden_pairs.
     labels : array of str, or None
         None takes the tags that the data has, in increasing order.
-    unfit : "error" or "drop"
-        What to do with training examples whose tags `allowed` forbids: refuse the first by name,
-        or leave all of them out and count them.
     """
 
-    losses: str = "hamming"
-    loss_scale: float = 1.0
-    order: int = 1
-    allowed: Any = None
-    min_count: int = 1
-    hash_bits: int | None = None
+    losses: str = option(
+        "hamming", kind=choice("hamming", "zero-one"), flag="--loss", metavar="LOSS",
+        argument="loss", help="hamming, the number of wrong tags; or zero-one, 1 if any is wrong",
+    )  # fmt: skip
+    loss_scale: float = loss_scale_option()
+    order: int = option(
+        1, kind=choice(1, 2), metavar="N",
+        help="how many tags before it a tag's transition weight looks at",
+    )  # fmt: skip
+    allowed: Any = option(
+        None, kind=Rules(), metavar="RULES", usual="none",
+        help="hard constraints in training and prediction; bio: I-X only after B-X or I-X",
+    )  # fmt: skip
+    min_count: int = option(
+        1, kind=whole(least=1), metavar="N",
+        help="named features that occur less often in the training data are left out",
+    )  # fmt: skip
+    hash_bits: int | None = option(
+        None, kind=whole(1, MAX_BITS), metavar="B", usual="a dictionary",
+        help="hash named features to 2^B columns instead of making a dictionary of them",
+    )  # fmt: skip
     labels: np.ndarray | None = None
-    unfit: str = "error"
+    unfit: str = unfit_option()
     # Known after prepare(); the names of the features only where there is a dictionary:
     n_features: int = 0
     name_bytes: np.ndarray | None = None
@@ -130,34 +136,32 @@ class SequenceTask(Task):
             n_features = 1 << self.hash_bits
             if summary.n_columns > n_features:
                 raise DataError(
-                    f"the data has feature numbers up to {summary.n_columns - 1}, "
-                    f"hash_bits={self.hash_bits} has room for {n_features}"
+                    message(
+                        "the data has feature numbers up to {}, {} has room for {}",
+                        summary.n_columns - 1,
+                        Setting("hash_bits", self.hash_bits),
+                        n_features,
+                    )
                 )
             return replace(self, n_features=n_features)
         if summary.n_numbered:
             if self.min_count > 1:
-                raise ConfigError("min_count needs features with names; these have only numbers")
+                raise ConfigError(
+                    message("{min_count} needs features with names; these have only numbers")
+                )
             return replace(self, n_features=summary.n_columns, name_bytes=None, name_starts=None)
         features = summary.features()
         kept = np.flatnonzero(features.counts >= self.min_count)
         if not kept.size:
-            raise DataError(f"the data has no features that occur min_count={self.min_count} times")
+            n = Setting("min_count", self.min_count)
+            raise DataError(message("the data has no features that occur {} times", n))
         names = features.names[kept].in_order()
         return replace(self, n_features=kept.size, name_bytes=names.data, name_starts=names.starts)
 
     def check_settings(self) -> None:
         """Refuse what is wrong whatever the data is."""
-        if self.losses not in ("hamming", "zero-one"):
-            raise ConfigError(f"loss={self.losses!r}: expected 'hamming' or 'zero-one'")
-        if not (np.isfinite(self.loss_scale) and self.loss_scale > 0):
-            raise ConfigError(f"loss_scale={self.loss_scale}: expected a number > 0")
-        if self.order not in (1, 2):
-            raise ConfigError(f"order={self.order}: expected 1 or 2")
-        check_unfit(self.unfit)
-        if self.min_count < 1:
-            raise ConfigError(f"min_count={self.min_count}: expected at least 1")
-        if self.hash_bits is not None and not 1 <= self.hash_bits <= MAX_BITS:
-            raise ConfigError(f"hash_bits={self.hash_bits}: expected 1 to {MAX_BITS}")
+        for name in ("losses", "loss_scale", "order", "unfit", "min_count", "hash_bits"):
+            checked(self, name)
 
     def check_loaded(self) -> None:
         for name in ("order", "min_count", "n_features", "longest"):
@@ -337,17 +341,24 @@ class SequenceTask(Task):
         """
         if not isinstance(earlier, SequenceTask):
             raise ConfigError(
-                f"start: the earlier model is for {type(earlier).__name__}, "
-                f"this task is {type(self).__name__}"
+                message(
+                    "{start}: the earlier model is for {}, this task is {}",
+                    type(earlier).__name__,
+                    type(self).__name__,
+                )
             )
         if earlier.order > self.order:
             raise ConfigError(
-                f"start: the earlier model has order {earlier.order}, this {self.order}"
+                message(
+                    "{start}: the earlier model has order {}, this {}", earlier.order, self.order
+                )
             )
         places = self.tag_places(earlier.tags())
         if (places < 0).any():
             lost = str(earlier.tags()[places < 0][0])
-            raise ConfigError(f"start: tag {lost!r} of the earlier model is not in this data")
+            raise ConfigError(
+                message("{start}: tag {} of the earlier model is not in this data", repr(lost))
+            )
         new = np.zeros(self.dim)
         old_parts, new_parts = earlier.parts(w), self.parts(new)
         columns = self._columns_of(earlier)
@@ -362,10 +373,16 @@ class SequenceTask(Task):
         """The own column of each of the earlier task's features, −1 where it has none."""
         if self.hash_bits != earlier.hash_bits:
             raise ConfigError(
-                f"start: the earlier model has hash_bits={earlier.hash_bits}, this {self.hash_bits}"
+                message(
+                    "{start}: the earlier model has {}, this {}",
+                    Setting("hash_bits", earlier.hash_bits),
+                    self.hash_bits,
+                )
             )
         if (self.dictionary is None) != (earlier.dictionary is None):
-            raise ConfigError("start: one model knows features by name, the other by number")
+            raise ConfigError(
+                message("{start}: one model knows features by name, the other by number")
+            )
         if self.dictionary is not None and earlier.dictionary is not None:
             return self.dictionary.find(earlier.dictionary)
         own = np.arange(earlier.n_features)

@@ -17,6 +17,7 @@ STRUCTURE = Structure(
             objects=True,
             any_name=True,
             filters=("max_length",),
+            options=f"{_HOME}.options:TreebankOptions",
         )
     },
     reads=("treebank", "jsonl", "text"),

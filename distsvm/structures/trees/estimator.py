@@ -11,12 +11,14 @@ from typing import Any
 from distsvm.estimators.compiled import REQUIRED, CompiledEstimator, weighted_share
 from distsvm.estimators.validation import one_by_one
 from distsvm.model import Model
+from distsvm.options import declared, documented, usual
 from distsvm.structures.trees.answers import tree_scores
 from distsvm.structures.trees.task import ParseTask
 from distsvm.structures.trees.tree import Tree
 from distsvm.structures.trees.tree_scores import TreeScore
 
 
+@documented(declared(ParseTask).values())
 @dataclass(kw_only=True, eq=False, repr=False)
 class TreeParser(CompiledEstimator):
     """A parser with a weighted context-free grammar (CKY search), trained to a certified gap.
@@ -27,24 +29,7 @@ class TreeParser(CompiledEstimator):
 
     Parameters
     ----------
-    loss : "f1", "brackets", "zero-one" or "f1-brackets"
-        Δ(y, ŷ): 1 − F1 over spans of the binary form, the number of labelled brackets that are in
-        one of the trees only, [y ≠ ŷ], or 1 − F1 over the original brackets, which sentences of at
-        most 10 words can be trained on; see distsvm.structures.trees.task.ParseTask.
-    loss_scale : float > 0, default 1
-        Multiplies every loss.
-    max_chain : int ≥ 1, default 4
-        Longest unary chain, in rules, that is possible without having been seen.
-    memory_mb : float > 0, default 1024
-        Limit of the memory that the search takes for one sentence.
-    words : bool, default False
-        Whether the grammar is over words, and predicts tags too, rather than over given tags.
-    min_word_count : int ≥ 1, default 2
-        With words=True: words that come less often in training are known by their class (shape
-        and suffix) alone, as new words are.
-    unfit : "error" or "drop"
-        What to do with training trees that are outside the grammar: refuse the first by name, or
-        leave all of them out and count them (result_.n_dropped).
+    {}
     data_options : dict, optional
         For files, what their reader takes: format="treebank", strip_empty, strip_functions,
         max_length. Files for prediction are read alike, but for max_length: every sentence gets a
@@ -64,13 +49,13 @@ class TreeParser(CompiledEstimator):
         As in StructuralSVM.
     """
 
-    loss: str = "f1"
-    loss_scale: float = 1.0
-    max_chain: int = 4
-    memory_mb: float = 1024.0
-    words: bool = False
-    min_word_count: int = 2
-    unfit: str = "error"
+    loss: str = usual(ParseTask, "losses")
+    loss_scale: float = usual(ParseTask, "loss_scale")
+    max_chain: int = usual(ParseTask, "max_chain")
+    memory_mb: float = usual(ParseTask, "memory_mb")
+    words: bool = usual(ParseTask, "words")
+    min_word_count: int = usual(ParseTask, "min_word_count")
+    unfit: str = usual(ParseTask, "unfit")
 
     def _task(self) -> ParseTask:
         return ParseTask(

@@ -34,6 +34,7 @@ from distsvm.structures.trees.rows import (
     unknown_labels,
 )
 from distsvm.structures.trees.tree import Tree
+from distsvm.wording import Setting, message
 
 if TYPE_CHECKING:
     from distsvm.structures.trees.task import ParseTask
@@ -190,13 +191,11 @@ class ParseOracle(Oracle):
             n_found, n_large = n_found + int(found[:n_done].sum()), n_large + (place >= 0)
         for n, why in (
             (rows.size - n_large - n_found, "outside the grammar"),
-            (n_large, f"too long for memory_mb={self.task.memory_mb:g}"),
+            (n_large, message("too long for {}", Setting("memory_mb", self.task.memory_mb))),
         ):
             if n:
-                log.warning(
-                    "%d of %d sentences are %s (%s); their trees are flat",
-                    n, rows.size, why, self.source,
-                )  # fmt: skip
+                text = "{} of {} sentences are {} ({}); their trees are flat"
+                log.warning(message(text, n, rows.size, why, self.source))
         return TreeRows(values, starts, rows)
 
     def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
@@ -291,9 +290,13 @@ class ParseOracle(Oracle):
         long = rows[self.words.lengths[rows] > MAX_WORDS]
         if self.kind == cky_rows.F1_BRACKETS and long.size:
             raise DataError(
-                f"{self.names[long[0]]}: a sentence of {self.words.lengths[long[0]]} "
-                f"words; f1-brackets is a reference for at most {MAX_WORDS}: leave out longer ones "
-                "(max_length) or take f1"
+                message(
+                    "{}: a sentence of {} words; f1-brackets is a reference for at most {}: leave "
+                    "out longer ones ({max_length}) or take f1",
+                    self.names[long[0]],
+                    self.words.lengths[long[0]],
+                    MAX_WORDS,
+                )
             )
 
     def _search(
@@ -328,9 +331,13 @@ class ParseOracle(Oracle):
 
     def _too_large(self, row: int) -> DataError:
         return DataError(
-            f"{self.names[row]}: a sentence of {self.words.lengths[row]:,} words takes "
-            f"more memory than {self.task.memory_mb:g} MB; leave out long sentences (max_length) "
-            "or raise memory_mb"
+            message(
+                "{}: a sentence of {} words takes more memory than {} MB; leave out long sentences "
+                "({max_length}) or raise {memory_mb}",
+                self.names[row],
+                f"{self.words.lengths[row]:,}",
+                f"{self.task.memory_mb:g}",
+            )
         )
 
     def _scores(self, weights: Weights, trees: Ragged, rows: np.ndarray) -> np.ndarray:

@@ -6,11 +6,13 @@ import argparse
 from collections.abc import Iterator
 
 from distsvm.cli.output import Output
+from distsvm.cli.parser import ABSENT, Group
 from distsvm.cli.parts import Predictions
 from distsvm.cli.signs import field
 from distsvm.cli.targets import written_file
 from distsvm.cli.writer import Writer
 from distsvm.data.shard import ShardSpec
+from distsvm.kinds import path, truth
 from distsvm.model import Model
 from distsvm.structures.trees.drawing import draw_tree, trees_svg
 from distsvm.structures.trees.tree import Tree
@@ -19,14 +21,14 @@ from distsvm.structures.trees.tree_scores import is_flat
 FLAGS = {"draw": "--draw", "svg": "--svg"}
 
 
-def add(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--draw", action="store_true", default=argparse.SUPPRESS,
+def add(group: Group) -> None:
+    group.flag(
+        "--draw", truth, default=ABSENT,
         help="trees: draw them with lines instead of brackets, a blank line after each; on "
         "standard output, unless --output is given",
     )  # fmt: skip
-    group.add_argument(
-        "--svg", metavar="FILE", default=argparse.SUPPRESS,
+    group.flag(
+        "--svg", path, metavar="FILE", default=ABSENT,
         help="trees: draw them, one below the other, to an SVG file; --output is then not needed",
     )  # fmt: skip
 

@@ -13,8 +13,11 @@ import numpy as np
 from distsvm import checks
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
+from distsvm.kinds import choice, number, truth, whole
 from distsvm.messages import Summary
-from distsvm.oracles.task import Task, check_unfit
+from distsvm.options import check_fields, option
+from distsvm.oracles.shared_options import loss_scale_option, unfit_option
+from distsvm.oracles.task import Task
 from distsvm.structures.trees.grammar import Grammar, chains_of, n_brackets, rules_of
 from distsvm.structures.trees.lexicon import (
     Lexicon,
@@ -27,6 +30,7 @@ from distsvm.structures.trees.oracle import KINDS, ParseOracle
 from distsvm.structures.trees.rows import as_sentence, as_tree, check_leaves, row_length
 from distsvm.structures.trees.tree import Tree
 from distsvm.vectors import SparseVector
+from distsvm.wording import Setting, message
 
 BRACKETS = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 
@@ -52,34 +56,40 @@ class ParseTask(Task):
         the brackets of the trees as they are (all phrases but TOP, equal ones as often as both
         trees have them; 0 where neither has one): a reference, trained on sentences of at most 10
         words.
-    loss_scale : float, default 1
-        Multiplies every loss. The objective at (C, s) is s² times that at (C/s, 1).
-    max_chain : int, default 4
-        Longest unary chain, in rules, that is possible without having been seen.
-    memory_mb : float, default 1024
-        Limit of the memory that the search takes for one sentence; it grows as n² (n³ for f1 with
-        slack rescaling).
+    loss_scale, max_chain, memory_mb, words, min_word_count, unfit :
+        What their fields declare.
     rules, chains : tuples of str, or None
         None takes those that the data has; given rules hold the tag rules too.
-    words : bool, default False
-        Whether the grammar is over words.
-    min_word_count : int, default 2
-        Words that come less often in training are known by their class alone; example weights
-        count, divided by their mean.
-    unfit : "error" or "drop"
-        What to do with training examples whose trees are outside the grammar, as they may be where
-        rules are given: refuse the first by name, or leave all of them out and count them.
     """
 
-    losses: str = "f1"
-    loss_scale: float = 1.0
-    max_chain: int = 4
-    memory_mb: float = 1024.0
+    losses: str = option(
+        "f1", kind=choice(*KINDS), flag="--loss", metavar="LOSS", argument="loss",
+        help="f1, 1 − F1 over the spans of binary trees; brackets, how many labelled ones are in "
+        "one of the trees only; zero-one; or f1-brackets, 1 − F1 over the original brackets, for "
+        "sentences of at most 10 words",
+    )  # fmt: skip
+    loss_scale: float = loss_scale_option()
+    max_chain: int = option(
+        4, kind=whole(least=1), metavar="N",
+        help="longest unary chain, in rules, that is possible without having been seen",
+    )  # fmt: skip
+    memory_mb: float = option(
+        1024.0, kind=number(above=0, infinite=True), metavar="MB", unit="MiB",
+        help="limit of the memory (in MiB) that the search takes for one sentence; it grows as "
+        "n² (n³ for f1 with slack rescaling)",
+    )  # fmt: skip
     rules: tuple[str, ...] | None = None
     chains: tuple[str, ...] = ()
-    unfit: str = "error"
-    words: bool = False
-    min_word_count: int = 2
+    unfit: str = unfit_option()
+    words: bool = option(
+        False, kind=truth,
+        help="a grammar over words, which predicts tags too. Default: over the tags of the data",
+    )  # fmt: skip
+    min_word_count: int = option(
+        2, kind=whole(least=1), metavar="N",
+        help="with {words}: words that come less often in training are known by their class "
+        "(shape and suffix) alone; example weights count, divided by their mean",
+    )  # fmt: skip
     # Known after prepare():
     counts: np.ndarray | None = None
     longest: int = 0
@@ -90,17 +100,7 @@ class ParseTask(Task):
     suited_solver: ClassVar[str] = "multi-plane"
 
     def __post_init__(self) -> None:
-        if self.losses not in KINDS:
-            raise ConfigError(f"loss={self.losses!r}: expected one of {', '.join(KINDS)}")
-        if not (np.isfinite(self.loss_scale) and self.loss_scale > 0):
-            raise ConfigError(f"loss_scale={self.loss_scale}: expected a number > 0")
-        if self.max_chain < 1:
-            raise ConfigError(f"max_chain={self.max_chain}: expected at least 1")
-        check_unfit(self.unfit)
-        if self.min_word_count < 1:
-            raise ConfigError(f"min_word_count={self.min_word_count}: expected at least 1")
-        if not self.memory_mb > 0:
-            raise ConfigError(f"memory_mb={self.memory_mb}: expected a number > 0")
+        check_fields(self)
 
     # --- what prepare() learns -------------------------------------------------------------
 
@@ -187,7 +187,11 @@ class ParseTask(Task):
         tag_number = self.grammar.tag_number
         rules = [rule for rule in self.rules or () if is_tag_rule(rule)]
         if rules and not self.words:
-            raise ConfigError(f"rules: {rules[0]} is a tag rule, which only words=True has")
+            raise ConfigError(
+                message(
+                    "rules: {} is a tag rule, which only {} has", rules[0], Setting("words", True)
+                )
+            )
         return Lexicon.of(rules, tag_number) if self.words else None
 
     @property
@@ -274,7 +278,8 @@ class ParseTask(Task):
 
     def oracle(self, shard: Shard, rescaling: str) -> ParseOracle:
         if rescaling not in self.rescalings:
-            raise ConfigError(f"rescaling={rescaling!r}: {self.losses} loss has margin only")
+            given = Setting("rescaling", rescaling)
+            raise ConfigError(message("{}: {} loss has margin only", given, self.losses))
         return ParseOracle(self, shard, rescaling)
 
     def of_words(self, words: Sequence[str]) -> Sequence[str]:
@@ -300,10 +305,12 @@ class ParseTask(Task):
     def carry(self, w: np.ndarray, earlier: Task) -> np.ndarray:
         """The earlier weights of rules that this grammar has too, zeros for the others."""
         if not isinstance(earlier, ParseTask):
-            raise ConfigError(f"start: the earlier model is for {type(earlier).__name__}")
+            raise ConfigError(
+                message("{start}: the earlier model is for {}", type(earlier).__name__)
+            )
         new = np.zeros(self.dim)
-        for rule, number in self._rule_number.items():
+        for rule, place in self._rule_number.items():
             old = earlier._rule_number.get(rule)
             if old is not None:
-                new[number] = w[old]
+                new[place] = w[old]
         return new

@@ -25,8 +25,10 @@ from distsvm.data.readers.pieces import TextSpec
 from distsvm.data.readers.sentences import texts
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
+from distsvm.kinds import whole
 from distsvm.structures.trees import STRUCTURE
 from distsvm.structures.trees.tree import Tree, placed_trees, strip
+from distsvm.wording import Setting, message
 
 logger = logging.getLogger(__name__)
 
@@ -63,10 +65,13 @@ class TreebankData:
         labelled: bool = True,
     ) -> None:
         if max_length is not None and max_length < 1:
-            raise ConfigError(f"max_length={max_length}: expected at least 1")
+            raise ConfigError("max_length", max_length, whole(least=1).expected)
         if max_length is not None and not labelled:
             raise ConfigError(
-                f"max_length={max_length}: every sentence gets a prediction, none can be left out"
+                message(
+                    "{}: every sentence gets a prediction, none can be left out",
+                    Setting("max_length", max_length),
+                )
             )
         self.paths = find_files(paths, STRUCTURE.formats["treebank"].endings)
         self.strip_empty, self.strip_functions = strip_empty, strip_functions
@@ -92,13 +97,14 @@ class TreebankData:
         A cut falls only where a line begins with a bracket after a complete tree.
         """
         if n_shards is not None and n_shards < 1:
-            raise ConfigError(f"n_shards={n_shards}: expected at least 1")
+            raise ConfigError("n_shards", n_shards, whole(least=1).expected)
         n_parts = n_shards or max(1, min(MAX_SHARDS, self.n_bytes // MIN_BYTES))
         units = _units(self.paths, max(1, self.n_bytes // (n_parts * UNITS_PER_SHARD)))
         if len(units) < n_parts:
             units = _units(self.paths, 1)
         if n_shards is not None and len(units) < n_shards:
-            logger.warning("n_shards=%d: the data gives no more than %d", n_shards, len(units))
+            asked = Setting("n_shards", n_shards)
+            logger.warning(message("{}: the data gives no more than {}", asked, len(units)))
         costs = np.maximum(1.0, [unit.n_bytes for unit in units])
         options = (self.strip_empty, self.strip_functions, self.max_length, self.labelled)
         return [
@@ -143,8 +149,12 @@ class TreebankSpec(TextSpec):
                 n_left_out += 1
         if not inputs and self.max_length is not None:
             raise DataError(
-                f"{self.source}: no sentence of at most {self.max_length} words (max_length); take "
-                "fewer shards (n_shards), or longer sentences"
+                message(
+                    "{}: no sentence of at most {} words ({max_length}); take fewer shards "
+                    "({n_shards}), or longer sentences",
+                    self.source,
+                    self.max_length,
+                )
             )
         return Shard(
             inputs, outputs if self.labelled else None, None, source=self.source,

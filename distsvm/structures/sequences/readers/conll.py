@@ -18,9 +18,11 @@ from distsvm.data.readers.sentences import cut_sentences, sentence_starts
 from distsvm.data.shard import Shard
 from distsvm.data.templates import DEFAULT, Templates, as_templates
 from distsvm.errors import ConfigError, DataError
+from distsvm.kinds import whole
 from distsvm.structures.sequences.readers.column_lines import ColumnReading, Columns
 from distsvm.structures.sequences.readers.token_rows import FIRST_CODE, Field, token_rows
 from distsvm.structures.sequences.rows import SequenceRows, TagRows
+from distsvm.wording import Setting, message
 
 MAX_HASH_BITS = 30
 
@@ -107,13 +109,13 @@ class ConllData(ColumnData):
         n_columns: int | None = None,
     ) -> None:
         if n_columns is not None and not (isinstance(n_columns, int) and n_columns > 0):
-            raise ConfigError(f"n_columns={n_columns!r}: expected a whole number ≥ 1")
+            raise ConfigError("n_columns", n_columns, whole(least=1).expected)
         for name, text in (("separator", separator), ("comment", comment)):
             if text is not None and (not text or "\n" in text):
-                raise ConfigError(f"{name}={text!r}: expected characters of one line, or None")
+                raise ConfigError(name, text, "characters of one line, or None")
         for name, column in (("word", word), ("tag", tag)):
             if not isinstance(column, int) and not (name == "tag" and column is None):
-                raise ConfigError(f"{name}={column!r}: expected the number of a column")
+                raise ConfigError(name, column, "the number of a column")
         columns = Columns(word, tag, _encoded(separator), _encoded(comment), n_columns=n_columns)
         templates = as_templates(templates)
         check_features(templates, word, tag, hash_bits)
@@ -181,9 +183,12 @@ class ColumnSpec(TextSpec):
 def check_features(templates: Templates, word: int, tag: int | None, hash_bits: int | None) -> None:
     """Refuse features that give the tag away, and numbers of columns out of range."""
     if tag is not None and tag in (word, *templates.columns):
-        raise ConfigError(f"tag={tag}: the column is also read as a feature, expected another")
+        given = Setting("tag", tag)
+        raise ConfigError(
+            message("{}: the column is also read as a feature, expected another", given)
+        )
     if hash_bits is not None and not 1 <= hash_bits <= MAX_HASH_BITS:
-        raise ConfigError(f"hash_bits={hash_bits}: expected 1 to {MAX_HASH_BITS}")
+        raise ConfigError("hash_bits", hash_bits, whole(1, MAX_HASH_BITS).expected)
 
 
 def _encoded(text: str | None) -> bytes | None:

@@ -7,6 +7,7 @@ from distsvm.data.templates import DEFAULT, Templates, as_templates
 from distsvm.errors import ConfigError
 from distsvm.structures.sequences.readers.column_lines import Columns
 from distsvm.structures.sequences.readers.conll import ColumnData, check_features
+from distsvm.wording import message
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
@@ -43,12 +44,14 @@ class ConlluData(ColumnData):
         hash_bits: int | None = None,
     ) -> None:
         if tag is not None and tag not in COLUMNS:
-            raise ConfigError(f"tag={tag!r}: expected None or one of {', '.join(COLUMNS)}")
+            raise ConfigError("tag", tag, f"None or one of {', '.join(COLUMNS)}")
         word, tag_column = COLUMNS.index("form"), None if tag is None else COLUMNS.index(tag)
         templates = as_templates(templates)
         check_features(templates, word, tag_column, hash_bits)
         beyond = [column for column in templates.columns if column >= len(COLUMNS)]
         if beyond:
-            raise ConfigError(f"templates: column({beyond[0]}), expected 0 to {len(COLUMNS) - 1}")
+            raise ConfigError(
+                message("{templates}: column({}), expected 0 to {}", beyond[0], len(COLUMNS) - 1)
+            )
         columns = Columns(word, tag_column, b"\t", b"#", numbered=True)
         super().__init__(find_files(paths), columns, templates, hash_bits)

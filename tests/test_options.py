@@ -1,0 +1,226 @@
+"""An option is declared in one place, of which flags, keys, checks and the page are made."""
+
+import ast
+import dataclasses
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import distsvm
+from distsvm.cli import main
+from distsvm.cli.data_options import Reading
+from distsvm.cli.options_page import page, sections
+from distsvm.cli.program import build_parser, parse
+from distsvm.cli.words import SHELL, TOML
+from distsvm.errors import ConfigError
+from distsvm.executors.options import RayOptions
+from distsvm.executors.recovery import Limits
+from distsvm.kinds import Choice, Kind, Number, Or, Truth, number, whole
+from distsvm.options import built, check_fields, declared, option, refuse_unknown
+from distsvm.solvers import SOLVERS, options_of_solvers
+from distsvm.solvers.base import SolverOptions
+from distsvm.solvers.multi_plane import MultiPlane
+from distsvm.solvers.one_slack import OneSlack
+from distsvm.training.config import TrainConfig, all_options
+from distsvm.wording import Form, Message, Name, Setting, message, message_of
+
+PACKAGE = Path(distsvm.__file__).parent
+OF_TRAINING = {"TrainConfig", "Limits", "RayOptions", "OneSlackOptions", "MultiPlaneOptions"}
+EVERYWHERE = [own for options in sections().values() for own in options if own.flag]
+CHECKED = [*all_options().values(), *declared(RayOptions).values()]
+
+
+def declarations():
+    """The class and the field of every call of `option` in the package."""
+    found = []
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for field in node.body if isinstance(node, ast.ClassDef) else ():
+                call = getattr(field, "value", None)
+                if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "option":
+                    found.append((node.name, field.target.id))
+    return found
+
+
+def test_every_option_of_training_is_declared_once():
+    names = [name for cls, name in declarations() if cls in OF_TRAINING]
+    assert sorted(names) == sorted(set(names))
+    assert set(names) == {own.name for own in CHECKED}
+
+
+def test_who_takes_an_option_by_another_way_has_its_default():
+    pairs = {OneSlack: {}, MultiPlane: {"share": "ask_share", "memory_mb": "plane_memory_mb"}}
+    for solver, other in pairs.items():
+        options = declared(solver.options)
+        for field in dataclasses.fields(solver):
+            own = options.get(other.get(field.name, field.name))
+            assert own is None or field.default == own.default
+    assert Limits().min_workers == RayOptions().min_workers
+
+
+@pytest.mark.parametrize("own", EVERYWHERE, ids=lambda own: own.flag)
+def test_every_option_is_in_help_files_and_the_page(own):
+    parser = build_parser("predict" if own.name == "tokens" else "train").get_default("own")
+    assert own.key in parser.flags
+    assert own.flag in parser.format_help()
+    assert f"`{own.flag}`" in page()
+
+
+def test_the_page_in_the_docs_is_the_one_that_is_made():
+    there = PACKAGE.parent / "docs" / "options.md"
+    if not there.exists():
+        pytest.skip("there is no page docs/options.md")
+    assert there.read_text(encoding="utf-8") == page()
+
+
+# --- checks --------------------------------------------------------------------------------
+
+
+def refused_text(kind):
+    """A text that a kind refuses on the command line; None if it takes every text."""
+    if isinstance(kind, Truth) or type(kind) is Kind:
+        return None
+    kind = kind.kind if isinstance(kind, Or) else kind
+    if isinstance(kind, (Number, Choice)):
+        return "-1"
+    return next((text for text in ("", "://", "=") if refuses(kind, text)), None)
+
+
+def refuses(kind, text):
+    try:
+        kind.read(text)
+    except ValueError:
+        return True
+    return False
+
+
+KINDED = [own for own in CHECKED if type(own.kind) is not Kind]
+REFUSING = [own for own in CHECKED if own.flag and refused_text(own.kind) is not None]
+
+
+@pytest.mark.parametrize("own", REFUSING, ids=lambda own: own.flag)
+def test_every_check_refuses_in_the_words_of_shell_and_file(own, capsys, tmp_path):
+    words = ["train", "--task", "multiclass", "--data", "a", "--model", "m"]
+    text = refused_text(own.kind)
+    assert main([*words, f"{own.flag}={text}"]) == 2
+    said = capsys.readouterr().err
+    assert f"{own.flag} " in said
+    assert f"expected {own.kind.expected.worded(SHELL)}" in said
+    path = tmp_path / "my.toml"
+    path.write_text(f"{own.key} = [[]]\n")
+    with pytest.raises(ConfigError) as told:
+        parse(["train", str(path), *words[1:]])
+    assert f"{own.key} = [[]]: expected {own.kind.expected.worded(TOML)}" in str(told.value)
+
+
+@pytest.mark.parametrize("own", KINDED, ids=lambda own: own.name)
+def test_every_check_refuses_in_the_words_of_python(own):
+    cls = RayOptions if own.name in declared(RayOptions) else None
+    with pytest.raises(ConfigError) as told:
+        built(cls, {own.name: object}) if cls else TrainConfig.from_dict({own.name: object})
+    assert str(told.value) == f"{own.name}={object!r}: expected {own.kind.expected}"
+    assert (told.value.parameter, told.value.expected) == (own.name, own.kind.expected)
+
+
+@pytest.mark.parametrize("value", [True, "3", None, float("nan"), float("inf"), 2.5, -1])
+def test_a_whole_number_is_nothing_else(value):
+    with pytest.raises(ValueError):
+        whole(least=0).check(value)
+    assert whole(least=0).check(2.0) == 2
+
+
+def test_an_unknown_name_is_refused_with_the_nearest():
+    with pytest.raises(ConfigError, match="unknown parameter 'stabilize'; the nearest is 'stab"):
+        TrainConfig.from_dict({"stabilize": 1.0})
+    with pytest.raises(ConfigError, match="unknown parameter 'max_failure'"):
+        built(RayOptions, {"max_failure": 1})
+    refuse_unknown({"a"}, {"a", "b"})
+
+
+# --- the options of solvers ----------------------------------------------------------------
+
+
+def test_an_option_of_a_solver_is_given_by_its_name_or_in_solver_options():
+    flat = TrainConfig.from_dict({"cache_size": 5, "ask_share": 0.3})
+    assert flat == TrainConfig(solver_options={"cache_size": 5})
+    assert flat.options_of("one-slack").cache_size == 5
+    assert flat.solvers_named() == ["one-slack"]
+    assert TrainConfig.from_dict(flat.as_dict()) == flat
+    assert set(flat.values()) == set(all_options()) - {"solver_options"}
+    with pytest.raises(ConfigError, match="cache_size, which is also given by itself"):
+        TrainConfig.from_dict({"cache_size": 5, "solver_options": {"cache_size": 4}})
+
+
+@dataclasses.dataclass(frozen=True)
+class Added(SolverOptions):
+    step: float = option(0.5, kind=number(above=0), metavar="S", help="of the solver; see {C}")
+
+
+def test_a_solver_that_is_added_has_flags_keys_and_checks(monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(SOLVERS, "added", type("AddedSolver", (), {"options": Added}))
+    assert options_of_solvers()["step"].default == 0.5
+    config = TrainConfig.from_dict({"step": 2, "solver": "added"})
+    assert config.options_of("added") == Added(2.0)
+    with pytest.raises(ConfigError, match="step=-1: expected a number > 0"):
+        TrainConfig.from_dict({"step": -1})
+    words = ["train", "--task", "multiclass", "--data", "a"]
+    assert parse([*words, "--step", "3"]).step == 3.0
+    assert (
+        "of the solver; see --C. Default: 0.5"
+        in build_parser("train").get_default("own").format_help()
+    )
+    path = tmp_path / "my.toml"
+    path.write_text("step = 4")
+    assert parse(["train", str(path), *words[1:]]).step == 4.0
+
+
+# --- words ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "python", "shell"),
+    [
+        (ConfigError("max_cuts", 2, "more"), "max_cuts=2: expected more", "--max-cuts 2: expected"),
+        (ConfigError("run_dir", "a b", "x"), "run_dir='a b'", "--run-dir 'a b'"),
+        (ConfigError("C", None, "x"), "C=None", "--C none"),
+        (ConfigError("cs", 1, "x"), "cs=1", "cs=1"),
+        (ConfigError("class_weight", {1: -1.0}, "x"), "class_weight={1: -1.0}", "weight 1=-1.0"),
+        (ConfigError(message("{C} and {C_per_example}")), "C and C_per_example", "--C and --C-per"),
+        (ConfigError(message("{}: {C}", "{eps} C=1")), "{eps} C=1: C", "{eps} C=1: --C"),
+        (ConfigError(Message(Setting("scale", True))), "scale=True", "--scale"),
+        (ConfigError(Message(Form("here", "there"))), "here", "there"),
+        (ConfigError("C=1 as it is"), "C=1 as it is", "C=1 as it is"),
+    ],
+)
+def test_a_message_is_worded_by_whoever_shows_it(said, python, shell):
+    assert str(said).startswith(python)
+    assert shell in message_of(said).worded(SHELL)
+
+
+def test_an_error_keeps_its_parts_on_the_way_between_processes():
+    error = pickle.loads(pickle.dumps(ConfigError("C", lambda: 0, "a number")))
+    assert error.parameter == "C"
+    assert message_of(error).worded(SHELL).startswith("--C <function")
+    inner = message("shard {}: {}", 3, message_of(error))
+    assert inner.worded(SHELL).startswith("shard 3: --C ")
+    assert Name("C") not in inner.parts
+
+
+def test_a_field_is_kept_as_it_was_checked():
+    made = object.__new__(Added)
+    object.__setattr__(made, "step", 3)
+    check_fields(made)
+    assert made.step == 3.0
+    assert isinstance(made.step, float)
+
+
+def test_options_of_files_name_the_arguments_of_open_data():
+    assert {"tag", "templates", "label", "max_length"} <= declared(Reading).keys()
+
+
+def test_declarations_need_no_numpy():
+    code = "import sys, distsvm.options; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
