@@ -52,6 +52,7 @@ class Registry(Mapping[str, T], Generic[T]):
         self._built_in = dict(built_in)
         self._loaded: dict[str, T] = {}
         self._failed: set[str] = set()
+        self.version = 0  # changes whenever what was found may no longer be all
 
     @cached_property
     def _points(self) -> dict[str, EntryPoint]:
@@ -76,6 +77,7 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def refresh(self) -> None:
         """Look for entry points again when the next one is asked for."""
+        self.version += 1
         self.__dict__.pop("_points", None)
         self._failed.clear()
         for name in self._loaded.keys() - self._built_in.keys():

@@ -10,10 +10,13 @@ from typing import ClassVar
 import numpy as np
 
 from distsvm.cuts.bounds import Bounds
+from distsvm.kinds import choice
+from distsvm.options import option
 from distsvm.risks.base import CutRisk
 from distsvm.solvers.base import Solver
+from distsvm.solvers.options import SolverOptions
 from distsvm.solvers.round import Column, Round
-from distsvm.solvers.state import State, real, whole
+from distsvm.solvers.state import State, kept_float, kept_int
 from distsvm.workers.cut_part import CutPartMaker
 
 # A gap at w below this part of the terms that it is a difference of is rounding.
@@ -21,24 +24,21 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class FrankWolfeOptions:
-    """The options of the solver.
+class FrankWolfeOptions(SolverOptions):
+    """The options of the solver."""
 
-    Parameters
-    ----------
-    step : "exact" or "harmonic"
-        Which step is taken: the one that raises the dual most, or 2/(t + 1) in round t.
-    """
-
-    step: str = "exact"
+    step: str = option(
+        "exact", kind=choice("exact", "harmonic"), metavar="KIND",
+        help="exact: the step that raises the dual most; harmonic: 2/(t + 1) in round t",
+    )  # fmt: skip
 
 
 @dataclass
 class FrankWolfeState(State):
     """w = Σ α·a of cuts that need not be kept, and Σ α·b."""
 
-    linear: float = real()
-    n_calls: int = whole()
+    linear: float = kept_float()
+    n_calls: int = kept_int()
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class FrankWolfe(Solver[CutRisk, FrankWolfeState]):
     """Each round asks for the cut at w, which certifies P(w), and moves w towards C·(its a)."""
 
     name: ClassVar[str] = "frank-wolfe"
-    Options: ClassVar[type] = FrankWolfeOptions
+    Options: ClassVar[type[SolverOptions]] = FrankWolfeOptions
     State: ClassVar[type[State]] = FrankWolfeState
     needs: ClassVar[frozenset[str]] = frozenset({"planes"})
     columns: ClassVar[tuple[Column, ...]] = (

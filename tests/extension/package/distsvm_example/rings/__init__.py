@@ -11,5 +11,6 @@ STRUCTURE = Structure(
     estimators=(f"{_HOME}.estimator:RingLabeller",),
     formats={"rings": FileFormat(f"{_HOME}.files:RingData", (".rings",), objects=True)},
     reads=("rings", "jsonl"),
-    inspection=f"{_HOME}.inspection:INSPECTION",
+    options=f"{_HOME}.command_line:OPTIONS",
+    inspection=f"{_HOME}.command_line:INSPECTION",
 )

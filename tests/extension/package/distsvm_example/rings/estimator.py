@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.estimators.compiled import REQUIRED, CompiledEstimator, weighted_share
+from distsvm.options import usual
 from distsvm.workers.shard_worker import ShardWorker
 from distsvm_example.rings.task import RingTask
 
@@ -16,7 +17,7 @@ from distsvm_example.rings.task import RingTask
 class RingLabeller(CompiledEstimator):
     """Labels the sites of rings; X is a list of arrays and y a list of labels, or X names files."""
 
-    loss_scale: float = 1.0
+    loss_scale: float = usual(RingTask, "loss_scale")
 
     def _task(self) -> RingTask:
         return RingTask(loss_scale=self.loss_scale)

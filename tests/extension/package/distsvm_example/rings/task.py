@@ -10,8 +10,10 @@ import numpy as np
 
 from distsvm import checks
 from distsvm.data.shard import Shard
-from distsvm.errors import ConfigError, DataError
+from distsvm.errors import DataError
 from distsvm.messages import Summary
+from distsvm.options import check_fields
+from distsvm.oracles.shared_options import loss_scale_option
 from distsvm.oracles.task import Task
 from distsvm_example.rings.oracle import RingOracle, as_labels, as_ring
 
@@ -28,15 +30,14 @@ class RingTask(Task):
     `loss_scale` times the share of wrong labels.
     """
 
-    loss_scale: float = 1.0
+    loss_scale: float = loss_scale_option()
     n_features: int = 0  # known after prepare()
 
     compiled: ClassVar[bool] = True
     string_inputs: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not 0 < self.loss_scale < np.inf:
-            raise ConfigError(f"loss_scale={self.loss_scale}: expected a number > 0")
+        check_fields(self)
 
     @property
     def dim(self) -> int:  # type: ignore[override]

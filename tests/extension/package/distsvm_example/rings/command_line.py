@@ -1,4 +1,4 @@
-"""What `distsvm inspect` shows of a model of rings."""
+"""What the command line asks about rings: the options of the task, and what `inspect` shows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 from distsvm.cli.formatting import pairs
 from distsvm.cli.output import Output
-from distsvm.cli.parts import Inspection
+from distsvm.cli.parts import Inspection, Options
 from distsvm.model import Model
+from distsvm.options import declared
+from distsvm_example.rings.task import RingTask
 
 
 def facts(args: argparse.Namespace, model: Model) -> dict[str, Any]:
@@ -23,4 +25,5 @@ def lines(facts: dict[str, Any], output: Output) -> list[str]:
     return ["", *pairs(rows, output.style, output.width)]
 
 
+OPTIONS = Options(declared(RingTask))
 INSPECTION = Inspection("the weight of each feature, and the attraction", facts, lines)
