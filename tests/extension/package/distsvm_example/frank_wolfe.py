@@ -50,7 +50,7 @@ class FrankWolfe(Solver[CutRisk, FrankWolfeState]):
     State: ClassVar[type[State]] = FrankWolfeState
     needs: ClassVar[frozenset[str]] = frozenset({"planes"})
     columns: ClassVar[tuple[Column, ...]] = (
-        Column("step", "step", "γ in [0, 1]: the way that w went towards the newest cut"),
+        Column("step", "step", "how far w went towards the newest cut, γ in [0, 1]"),
     )
 
     def part_maker(self) -> CutPartMaker:
