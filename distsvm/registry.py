@@ -187,10 +187,10 @@ def public_names() -> dict[str, str]:
 
 
 def structure_of(task: Task | type[Task]) -> Structure:
-    """The structure of a task, by its class or one above it; `own_structure` without one."""
+    """The structure of a task, by its class or the next above it; `own_structure` without one."""
     cls = task if isinstance(task, type) else type(task)
-    above = {reference_of(one) for one in cls.__mro__}
-    found = (one for one in STRUCTURES.each() if above & set(one.tasks.values()))
+    above = [reference_of(one) for one in cls.__mro__]
+    found = (one for name in above for one in STRUCTURES.each() if name in one.tasks.values())
     return next(found, None) or own_structure()
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from distsvm.errors import DistSVMError, TaskError, renamed
+from distsvm.oracles.contracts import ROUNDING, Contracts, rounding
 from distsvm.oracles.python import check_largest_loss, checked
 from distsvm.oracles.task import Bounded, Task
 from distsvm.vectors import SparseVector, dot, subtract, to_dense
 
-ROUNDING = 1e-9
 VALUES = {
     "margin": "Δ(y, ŷ) − ⟨w, Ψ(x, y) − Ψ(x, ŷ)⟩",
     "slack": "Δ(y, ŷ)·(1 − ⟨w, Ψ(x, y) − Ψ(x, ŷ)⟩)",
@@ -150,7 +150,7 @@ class _Check:
             other = dot(rival.features, w)
             self._claim(
                 number,
-                score >= other - self._rounding(w, score, other),
+                score >= other - rounding(w, score, other),
                 f"decode gives {found!r} with score {score:.6g}, but {rival.output!r} has "
                 f"{other:.6g}",
             )
@@ -174,48 +174,32 @@ class _Check:
             value = rival.value(w, rescaling)
             self._claim(
                 number,
-                limit >= value - self._rounding(w, limit, value),
+                limit >= value - rounding(w, limit, value),
                 f"separate({rescaling}) gives {answer!r} with value {limit:.6g}, but "
                 f"{rival.output!r} has {value:.6g}; expected the largest value of "
                 f"{VALUES[rescaling]}",
             )
         self._claim(
             number,
-            upper is None or upper >= reached - self._rounding(w, upper, reached),
+            upper is None or upper >= reached - rounding(w, upper, reached),
             f"separate({rescaling}) bounds by {upper}, below the value {reached} of its own answer",
         )
 
     def oracle(self, w: np.ndarray, rescaling: str) -> None:
-        """The bound oracle's planes have the values and the features that Ψ and Δ say."""
+        """The bound oracle keeps its contracts, as far as the planes that it finds at w show it."""
         inputs, truths = [x for x, _ in self.examples], [y for _, y in self.examples]
         oracle = self.task.oracle(self.task.shard(inputs, truths), rescaling)
-        view, rows = oracle.view(w), np.arange(len(inputs))
-        answer = oracle.separate(view, rows)
-        again = oracle.values(view, answer.planes)
-        for number in range(len(inputs)):
-            close = self._rounding(w, answer.value[number], again[number])
-            self._claim(
-                number,
-                abs(answer.value[number] - again[number]) <= close,
-                f"the oracle's value {answer.value[number]} is not its plane's, {again[number]}",
-            )
-            plane = answer.planes.take(np.array([number]))
-            total = np.zeros(self.task.dim)
-            oracle.accumulate(plane, np.ones(1), total)
-            value = float(plane.loss[0] - total @ w)
-            self._claim(
-                number,
-                abs(value - again[number]) <= self._rounding(w, value, again[number]),
-                f"the oracle's plane has value {value} by its features, {again[number]} by itself",
-            )
+        check = Contracts(oracle, w, self._claim)
+        for number, output in enumerate(check.outputs):
+            rival = self._rival(number, output)
+            own = to_dense(self._features(number, *self.examples[number]))
+            check.plane(number, rival.loss, rival.psi, own)
+        check.planes()
 
     # --- what the task says of one example ---------------------------------------------------
 
     def _features(self, number: int, x: Any, y: Any) -> SparseVector:
         return self._call(number, "joint_features", x, y)
-
-    def _rounding(self, w: np.ndarray, *values: float) -> float:
-        return ROUNDING * max(1.0, float(np.abs(w).sum()), *(abs(v) for v in values))
 
     def _call(self, number: int, method: str, *args: Any) -> Any:
         try:

@@ -2,34 +2,41 @@
 
 import ast
 import dataclasses
+import inspect
 import pickle
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 import distsvm
 from distsvm.cli import main
-from distsvm.cli.data_options import Reading
-from distsvm.cli.options_page import page, sections
+from distsvm.cli.data_options import data_options
+from distsvm.cli.options_page import filled, sections, tables
+from distsvm.cli.parts import Options
 from distsvm.cli.program import build_parser, parse
+from distsvm.cli.tasks import make_task
 from distsvm.cli.words import SHELL, TOML
+from distsvm.data.formats import file_formats, reader_options
 from distsvm.errors import ConfigError
 from distsvm.executors.options import RayOptions
 from distsvm.executors.recovery import Limits
-from distsvm.kinds import Choice, Kind, Number, Or, Truth, number, whole
+from distsvm.kinds import Choice, Kind, Number, Or, Truth, number, text, whole
 from distsvm.options import built, check_fields, declared, option, refuse_unknown
-from distsvm.solvers import SOLVERS, options_of_solvers
-from distsvm.solvers.base import SolverOptions
-from distsvm.solvers.multi_plane import MultiPlane
-from distsvm.solvers.one_slack import OneSlack
+from distsvm.oracles.structure import FileFormat, Structure, imported
+from distsvm.registry import SOLVERS, STRUCTURES
+from distsvm.solvers.base import Solver
+from distsvm.solvers.options import SolverOptions, options_of_solvers
+from distsvm.structures.classes.task import MulticlassTask
 from distsvm.training.config import TrainConfig, all_options
 from distsvm.wording import Form, Message, Name, Setting, message, message_of
 
 PACKAGE = Path(distsvm.__file__).parent
 OF_TRAINING = {"TrainConfig", "Limits", "RayOptions", "OneSlackOptions", "MultiPlaneOptions"}
 EVERYWHERE = [own for options in sections().values() for own in options if own.flag]
+TABLES = tables()
 CHECKED = [*all_options().values(), *declared(RayOptions).values()]
 
 
@@ -52,12 +59,6 @@ def test_every_option_of_training_is_declared_once():
 
 
 def test_who_takes_an_option_by_another_way_has_its_default():
-    pairs = {OneSlack: {}, MultiPlane: {"share": "ask_share", "memory_mb": "plane_memory_mb"}}
-    for solver, other in pairs.items():
-        options = declared(solver.options)
-        for field in dataclasses.fields(solver):
-            own = options.get(other.get(field.name, field.name))
-            assert own is None or field.default == own.default
     assert Limits().min_workers == RayOptions().min_workers
 
 
@@ -66,14 +67,16 @@ def test_every_option_is_in_help_files_and_the_page(own):
     parser = build_parser("predict" if own.name == "tokens" else "train").get_default("own")
     assert own.key in parser.flags
     assert own.flag in parser.format_help()
-    assert f"`{own.flag}`" in page()
+    assert f"`{own.flag}`" in TABLES
 
 
 def test_the_page_in_the_docs_is_the_one_that_is_made():
     there = PACKAGE.parent / "docs" / "options.md"
     if not there.exists():
         pytest.skip("there is no page docs/options.md")
-    assert there.read_text(encoding="utf-8") == page()
+    text = there.read_text(encoding="utf-8")
+    assert text == filled(text)
+    assert TABLES in text
 
 
 # --- checks --------------------------------------------------------------------------------
@@ -154,13 +157,24 @@ def test_an_option_of_a_solver_is_given_by_its_name_or_in_solver_options():
         TrainConfig.from_dict({"cache_size": 5, "solver_options": {"cache_size": 4}})
 
 
+def add_package(monkeypatch, registry, name, found):
+    """As if a package were installed that has this under this name."""
+    point = EntryPoint(name, f"{__name__}:{found}", "of a test")
+    monkeypatch.setattr(registry, "_points", {name: point})
+    monkeypatch.setattr(registry, "_loaded", {})
+
+
 @dataclasses.dataclass(frozen=True)
 class Added(SolverOptions):
     step: float = option(0.5, kind=number(above=0), metavar="S", help="of the solver; see {C}")
 
 
-def test_a_solver_that_is_added_has_flags_keys_and_checks(monkeypatch, tmp_path, capsys):
-    monkeypatch.setitem(SOLVERS, "added", type("AddedSolver", (), {"options": Added}))
+class AddedSolver(Solver):
+    Options = Added
+
+
+def test_a_solver_of_another_package_has_flags_keys_and_checks(monkeypatch, tmp_path):
+    add_package(monkeypatch, SOLVERS, "added", "AddedSolver")
     assert options_of_solvers()["step"].default == 0.5
     config = TrainConfig.from_dict({"step": 2, "solver": "added"})
     assert config.options_of("added") == Added(2.0)
@@ -175,6 +189,63 @@ def test_a_solver_that_is_added_has_flags_keys_and_checks(monkeypatch, tmp_path,
     path = tmp_path / "my.toml"
     path.write_text("step = 4")
     assert parse(["train", str(path), *words[1:]]).step == 4.0
+
+
+# --- the options of structures and of their files ------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class AddedTask(MulticlassTask):
+    gap_cost: float = option(1.0, kind=number(least=0), metavar="G", help="of the task")
+
+
+ADDED_OPTIONS = Options(declared(AddedTask))
+
+
+@dataclasses.dataclass
+class AddedReading:
+    alphabet: str = option(kind=text, metavar="LETTERS", help="of the reader")
+
+
+ADDED = Structure(
+    name="alignments",
+    title="alignments",
+    tasks={"alignment": f"{__name__}:AddedTask"},
+    formats={
+        "fasta": FileFormat(f"{__name__}:no", (".fasta",), options=f"{__name__}:AddedReading")
+    },
+    reads=("fasta", "jsonl"),
+    options=f"{__name__}:ADDED_OPTIONS",
+)
+
+
+def test_a_structure_of_another_package_has_flags_for_its_task_and_files(
+    monkeypatch, tmp_path, capsys
+):
+    add_package(monkeypatch, STRUCTURES, "alignments", "ADDED")
+    monkeypatch.chdir(tmp_path)
+    Path("a.fasta").write_text("")
+    words = ["train", "--task", "alignment", "--data", "a.fasta", "--model", "m"]
+    args = parse([*words, "--gap-cost", "2", "--loss-scale", "3", "--alphabet", "ACGT"])
+    task = make_task(args)
+    assert (type(task), task.gap_cost, task.loss_scale) == (AddedTask, 2.0, 3.0)
+    assert data_options(args, task) == {"alphabet": "ACGT"}
+    assert main([*words, "--gap-cost", "-1"]) == 2
+    assert "--gap-cost -1: expected a number ≥ 0" in capsys.readouterr().err
+    assert main([*words, "--tag", "1"]) == 2
+    assert "--tag is for conll and conllu files, these are fasta" in capsys.readouterr().err
+    assert make_task(parse([*words, "--scale"])).scale is True  # as classes have it, too
+    assert main([*words[:2], "binary", *words[3:], "--gap-cost", "1"]) == 2
+    assert "--gap-cost is for alignments, not for --task binary" in capsys.readouterr().err
+    assert "`--alphabet`" in tables()
+
+
+def test_an_option_of_a_reader_says_the_formats_that_it_is_for():
+    found = {own.name: own.of for own in reader_options()}
+    assert found["tag"] == ("conll", "conllu")
+    assert found["word"] == ("conll",)
+    assert found["max_length"] == ("treebank",)
+    assert {name for of in found.values() for name in of} <= file_formats().keys()
 
 
 # --- words ---------------------------------------------------------------------------------
@@ -217,8 +288,13 @@ def test_a_field_is_kept_as_it_was_checked():
     assert isinstance(made.step, float)
 
 
-def test_options_of_files_name_the_arguments_of_open_data():
-    assert {"tag", "templates", "label", "max_length"} <= declared(Reading).keys()
+def test_options_of_files_name_the_arguments_of_their_readers():
+    for own in reader_options():
+        for one in (file_formats()[name] for name in own.of):
+            for reader in filter(None, (one.reader, one.values)):
+                assert own.name in inspect.signature(imported(reader)).parameters or (
+                    reader.endswith("ParquetValues")  # whose rows are no features
+                )
 
 
 def test_declarations_need_no_numpy():

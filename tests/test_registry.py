@@ -1,79 +1,145 @@
-"""What other packages add: found by entry points, and one that is broken breaks nothing else."""
+"""Structures are found by name, also those of other packages; what is wrong with one is said."""
 
 import logging
+from dataclasses import dataclass
+from importlib import metadata
 
 import pytest
 from installing import EXTENSION, installed
+from toy_tasks import ToyChain
 
-from distsvm import registry
+from distsvm import MulticlassTask, Task, errors
 from distsvm.cli.words import SHELL
-from distsvm.errors import ConfigError
+from distsvm.data.formats import file_format, formats_read
+from distsvm.data.opening import kind_of_files
+from distsvm.oracles.description import describe, rebuild
+from distsvm.oracles.structure import FileFormat, Structure, reference_of
+from distsvm.registry import (
+    STRUCTURES,
+    Registry,
+    own_structure,
+    solvers,
+    structure_of,
+    structures,
+    task_classes,
+)
+
+CHAINS = Structure(
+    name="chains",
+    title="chains",
+    tasks={"chain": reference_of(ToyChain), "binary": reference_of(ToyChain)},
+    formats={"chains": FileFormat("toy_tasks:none", (".chain",), objects=True)},
+)
 
 
 @pytest.fixture
-def site(tmp_path, monkeypatch):
-    """A folder of sys.path, with the extension beside it."""
-    monkeypatch.syspath_prepend(str(EXTENSION))
-    monkeypatch.syspath_prepend(str(tmp_path))
-    yield tmp_path
-    monkeypatch.undo()
-    registry.refresh()
+def registry(monkeypatch):
+    """A registry whose entry points are made up; returns what gives it some."""
+
+    def given(**points):
+        found = [metadata.EntryPoint(name, value, "distsvm.structures")
+                 for name, value in points.items()]  # fmt: skip
+        monkeypatch.setattr(metadata, "entry_points", lambda group: found)
+        made = Registry(
+            "distsvm.structures", "structure", "distsvm.oracles.structure:Structure",
+            STRUCTURES._built_in,
+        )  # fmt: skip
+        monkeypatch.setattr("distsvm.registry.STRUCTURES", made)
+        monkeypatch.setattr("distsvm.data.formats.STRUCTURES", made)
+        return made
+
+    return given
 
 
-def write_points(site, group, **points):
-    """Entry points of a package that is called broken."""
-    info = site / "broken-1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
-    lines = [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
-    (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
-    registry.refresh()
+def test_built_in_structures_come_first_and_save_the_names_that_they_always_had():
+    assert list(structures())[:3] == ["classes", "sequences", "trees"]
+    assert list(task_classes())[:4] == ["binary", "multiclass", "sequence", "parse"]
+    for name, cls in task_classes().items():
+        assert describe(cls())[0]["task"] == name
+        assert structure_of(cls) is structure_of(cls())
 
 
-def test_a_package_that_is_installed_in_a_running_process_is_found_until_it_is_removed(site):
-    before = [*registry.solvers()], [*registry.structures()], [*registry.task_classes()]
-    assert SHELL.name("step") == "step"
-    with installed(site):
-        assert [*registry.solvers()] == [*before[0], "frank-wolfe"]
-        assert [*registry.structures()] == [*before[1], "rings"]
-        assert [*registry.task_classes()] == [*before[2], "ring"]
-        assert SHELL.name("step") == "--step"
-    after = [*registry.solvers()], [*registry.structures()], [*registry.task_classes()]
-    assert after == before
-    assert SHELL.name("step") == "step"
+def test_a_task_is_of_the_structure_of_a_class_above_it_and_saves_its_own_name():
+    @dataclass(frozen=True, eq=False)
+    class Mine(MulticlassTask):
+        pass
+
+    assert structure_of(Mine).name == "classes"
+    assert describe(Mine())[0]["task"].endswith("Mine")
+    assert structure_of(ToyChain()) is own_structure()
 
 
-def test_no_entry_point_is_asked_where_a_built_in_structure_is_meant(site, caplog):
-    write_points(site, "distsvm.structures", bad="no_such_module_at_all:S")
-    assert registry.task_classes()["binary"].__name__ == "BinaryTask"
-    assert registry.structure_of(registry.task_classes()["sequence"]).name == "sequences"
-    assert not caplog.records
-    assert "bad" not in registry.structures()
-    assert "'bad'" in caplog.text
+def test_another_package_adds_a_structure_with_its_tasks_and_formats(registry, tmp_path):
+    registry(chains="test_registry:CHAINS")
+    assert structures()["chains"] is CHAINS
+    assert structure_of(ToyChain()) is CHAINS
+    assert "chains" in formats_read(own_structure())
+    (tmp_path / "a.chain").write_text("")
+    assert kind_of_files(tmp_path / "a.chain") == "chains"
+    assert file_format("chains") is CHAINS.formats["chains"]
+    description, arrays = describe(ToyChain(n_labels=3))
+    assert description["task"] == "chain"
+    assert rebuild(description, arrays) == ToyChain(n_labels=3)
+
+
+def test_another_package_cannot_take_a_name_that_is_built_in(registry, caplog):
+    registry(classes="test_registry:CHAINS", chains="test_registry:CHAINS")
+    with caplog.at_level(logging.WARNING):
+        assert structures()["classes"].title == "classes"
+    assert "the structure 'classes' of" in caplog.text
+    assert task_classes()["binary"] is not ToyChain
 
 
 @pytest.mark.parametrize(
-    ("value", "what"),
+    ("value", "reason"),
     [
-        ("no_such_module_at_all:S", "cannot be loaded: ModuleNotFoundError"),
-        ("json:no_such_name", "cannot be loaded: AttributeError"),
-        ("json:loads", "is of type function, expected Solver"),
+        ("no_such_package:X", "cannot be loaded: ModuleNotFoundError"),
+        ("test_registry:GONE", "cannot be loaded: AttributeError"),
+        ("toy_tasks:ToyChain", "is of type ABCMeta, expected Structure"),
     ],
 )
-def test_a_broken_solver_is_an_error_by_its_name_and_one_warning_otherwise(
-    site, caplog, value, what
+def test_a_broken_entry_point_is_an_error_by_name_and_one_warning_otherwise(
+    registry, caplog, value, reason
 ):
-    write_points(site, "distsvm.solvers", bad=value)
-    found = rf"the solver 'bad' of the package broken \(distsvm.solvers: {value}\) {what}"
-    with pytest.raises(ConfigError, match=found):
-        registry.solver_named("bad")
+    found = registry(broken=value)
     with caplog.at_level(logging.WARNING):
-        assert "bad" not in registry.solvers()
-        assert "one-slack" in registry.solvers()
-    assert len([r for r in caplog.records if "'bad'" in r.getMessage()]) == 1
+        assert list(structures()) == list(structures()) == ["classes", "sequences", "trees"]
+    (told,) = caplog.messages
+    assert "the structure 'broken' of an unnamed package" in told
+    assert f"(distsvm.structures: {value})" in told
+    assert reason in told
+    with pytest.raises(errors.ConfigError, match=reason):
+        found["broken"]
+    with pytest.raises(errors.ConfigError, match=reason):
+        task_classes()["broken"]
+    with pytest.raises(KeyError):
+        task_classes()["unknown"]
 
 
-def test_an_entry_point_does_not_take_the_place_of_a_built_in_one(site, caplog):
-    write_points(site, "distsvm.structures", trees="json:loads")
-    assert registry.structures()["trees"].tasks.keys() == {"parse"}
-    assert "distsvm has this structure itself" in caplog.text
+def test_no_entry_point_is_loaded_where_a_built_in_structure_is_meant(registry, caplog):
+    registry(broken="no_such_package:X")
+    assert structure_of(task_classes()["sequence"]).name == "sequences"
+    assert not caplog.messages
+
+
+def test_a_package_installed_in_a_running_process_is_found_until_it_is_removed(
+    tmp_path, monkeypatch
+):
+    def found():
+        return [*solvers()], [*structures()], [*task_classes()], SHELL.name("step")
+
+    monkeypatch.syspath_prepend(str(EXTENSION))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = found()
+    assert before[-1] == "step"
+    with installed(tmp_path):
+        assert found() == (
+            [*before[0], "frank-wolfe"], [*before[1], "rings"], [*before[2], "ring"], "--step"
+        )  # fmt: skip
+    assert found() == before
+
+
+def test_a_saved_task_that_no_structure_has_is_named():
+    with pytest.raises(errors.UnknownTask, match=r"task 'x\.Y', which is not built in; pass its"):
+        rebuild({"task": "x.Y", "fields": {}}, {})
+    assert issubclass(ToyChain, Task)

@@ -1,4 +1,4 @@
-"""The page of all options in Markdown, from their declarations: python -m this module prints it."""
+"""The tables of all options in Markdown: python -m this module fills a page from standard input."""
 
 from __future__ import annotations
 
@@ -10,12 +10,8 @@ from distsvm.cli.words import SHELL
 from distsvm.data.formats import reader_options
 from distsvm.options import Option, rows
 
-HEAD = """\
-# Options
-
-Every option as it is declared in the code, which makes this page, the flags, the keys of TOML
-files (a flag without its dashes) and the checks. The names of the first column are those of
-`distsvm.train(…)`, of a task's fields and of `open_data(…)`."""
+BEGIN = "<!-- options: generated from the declarations -->"
+END = "<!-- options: end -->"
 
 
 def sections() -> dict[str, list[Option]]:
@@ -27,14 +23,21 @@ def sections() -> dict[str, list[Option]]:
     return found
 
 
-def page() -> str:
-    """The whole page."""
-    parts = [HEAD]
-    for title, options in sections().items():
-        if options:
-            parts.append(f"## {title[0].upper()}{title[1:]}\n\n" + "\n".join(rows(options, SHELL)))
-    return "\n\n".join(parts) + "\n"
+def tables() -> str:
+    """A table of options under each title."""
+    parts = [
+        f"## {title[0].upper()}{title[1:]}\n\n" + "\n".join(rows(options, SHELL))
+        for title, options in sections().items()
+        if options
+    ]
+    return "\n\n".join(parts)
+
+
+def filled(page: str) -> str:
+    """The page with the tables between its marks."""
+    before, _, rest = page.partition(BEGIN)
+    return f"{before}{BEGIN}\n\n{tables()}\n\n{END}{rest.partition(END)[2]}"
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    sys.stdout.write(filled(sys.stdin.read()))

@@ -42,8 +42,16 @@ def shared_options() -> list[Option]:
 
 
 def own_options() -> dict[str, list[Option]]:
-    """The options that only tasks of one structure have, by its title."""
-    return {title: list(part.own.values()) for title, part in _parts().items()}
+    """The options of each structure's tasks beside these, by its title.
+
+    Structures that share a flag share what the first says of it.
+    """
+    found: dict[str, list[Option]] = {}
+    seen: set[str] = set()
+    for title, part in _parts().items():
+        found[title] = [own for own in part.own.values() if own.flag not in seen]
+        seen |= {own.flag for own in found[title]}
+    return found
 
 
 def _parts() -> dict[str, Options]:
@@ -62,11 +70,12 @@ def add_task(parser: Parser) -> None:
     )  # fmt: skip
     for own in shared_options():
         group.declared(own)
-    for title, part in _parts().items():
+    parts = _parts()
+    for title, options in own_options().items():
         group = parser.group(f"task: {title} only")
-        for own in part.own.values():
+        for own in options:
             group.declared(own)
-        part.add(group)
+        parts[title].add(group)
 
 
 def make_task(args: argparse.Namespace) -> Task:

@@ -43,6 +43,7 @@ ENGINE = {
         (".txt",),
         tables=False,
         labelled=False,
+        objects=True,
         options=f"{_OPTIONS}:TextOptions",
     ),
 }
@@ -74,16 +75,17 @@ def formats_read(structure: Structure) -> tuple[str, ...]:
 
 
 def reader_options() -> list[Option]:
-    """What readers of files take beside the paths, each option with the formats that it is for."""
-    formats: dict[str, list[str]] = {}
-    for name, one in file_formats().items():
-        if one.options is not None:
-            formats.setdefault(one.options, []).append(name)
-    return [
-        replace(own, of=own.of or tuple(names))
-        for reference, names in formats.items()
-        for own in declared(imported(reference)).values()
-    ]
+    """What readers of files take beside the paths, each option with the formats that it is for.
+
+    Formats that share a name share what the first says of it.
+    """
+    found: dict[str, Option] = {}
+    for format, one in file_formats().items():
+        for name, own in declared(imported(one.options)).items() if one.options else ():
+            if format in (own.of or [format]):
+                known = found.get(name, replace(own, of=()))
+                found[name] = replace(known, of=(*known.of, format))
+    return list(found.values())
 
 
 def named_format(given: str) -> str:

@@ -7,17 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from distsvm.data.writers import write_conll, write_parts
+from distsvm.data.writers import write_parts
+from distsvm.oracles.structure import imported
 
-__all__ = [
-    "make_binary",
-    "make_chains",
-    "make_multiclass",
-    "make_sparse_multiclass",
-    "make_tagged_sentences",
-    "write_conll",
-    "write_parts",
-]
+__all__ = ["make_binary", "make_multiclass", "make_sparse_multiclass", "write_parts"]
 
 ROWS_AT_A_TIME = 1 << 16
 
@@ -107,96 +100,15 @@ def make_sparse_multiclass(
     return X, np.where(rng.random(n) < noise, rng.integers(n_classes, size=n), topic)
 
 
-def make_chains(
-    n: int, length: int, n_labels: int, n_symbols: int, seed: int = 0
-) -> list[tuple[list[int], list[int]]]:
-    """Sequences of symbols with sequences of labels, drawn from a hidden Markov model.
-
-    Lengths are length/2 … 3·length/2. Every label is mostly followed by a few labels, and
-    mostly emits a few symbols.
-
-    Returns
-    -------
-    list of pairs (symbols, labels) of equally long lists of int
-    """
-    rng = np.random.default_rng(seed)
-    moves = np.cumsum(rng.dirichlet(np.full(n_labels, 0.3), n_labels), axis=1)
-    emits = np.cumsum(rng.dirichlet(np.full(n_symbols, 0.2), n_labels), axis=1)
-    lengths = rng.integers(max(1, length // 2), length + length // 2 + 1, size=n)
-    labels = np.empty((n, int(lengths.max(initial=0))), dtype=np.int64)
-    symbols = np.empty_like(labels)
-    label = rng.integers(n_labels, size=n)
-    for t in range(labels.shape[1]):
-        if t:
-            label = _drawn(rng, moves[label])
-        labels[:, t] = label
-        symbols[:, t] = _drawn(rng, emits[label])
-    return [
-        (x[:stop], y[:stop])
-        for x, y, stop in zip(symbols.tolist(), labels.tolist(), lengths.tolist(), strict=True)
-    ]
-
-
-def make_tagged_sentences(
-    n: int, *, n_tags: int = 8, vocabulary: int = 2000, length: int = 12, seed: int = 0
-) -> list[tuple[list[str], list[str]]]:
-    """Sentences of invented words with their tags, drawn from a hidden Markov model.
-
-    A tag is mostly followed by a few tags, and draws its words by Zipf's law. Most words end in
-    one of their tag's three suffixes, so that words never seen before can be told by theirs; a
-    quarter are bare stems that two tags share, so that the neighbours decide.
-
-    Parameters
-    ----------
-    n : int
-    n_tags, vocabulary : int
-        How many tags, T0, T1, …, and about how many words there are.
-    length : int
-        Lengths are length/2 … 3·length/2.
-    seed : int
-
-    Returns
-    -------
-    list of pairs (words, tags) of equally long lists of str
-    """
-    rng = np.random.default_rng(seed)
-    suffixes = [[_syllables(rng, 1) + end for end in "nst"] for _ in range(n_tags)]
-    words: list[list[str]] = [[] for _ in range(n_tags)]
-    for i in range(max(vocabulary, 4 * n_tags)):
-        tag = i % n_tags
-        stem = _syllables(rng, int(rng.integers(1, 4)))
-        if i // n_tags % 4 == 3:
-            words[tag].append(stem)
-            words[(tag + 1 + int(rng.integers(max(1, n_tags - 1)))) % n_tags].append(stem)
-        else:
-            words[tag].append(stem + suffixes[tag][int(rng.integers(3))])
-    chains = make_chains(n, length, n_tags, 1, seed)
-    frequency = [np.cumsum(1.0 / np.arange(1, len(its) + 1)) for its in words]
-    sentences = []
-    for _, tags in chains:
-        drawn = rng.random(len(tags)).tolist()
-        places = [
-            int(np.searchsorted(frequency[tag], u * frequency[tag][-1]))
-            for tag, u in zip(tags, drawn, strict=True)
-        ]
-        text = [words[tag][place] for tag, place in zip(tags, places, strict=True)]
-        sentences.append((text, [f"T{tag}" for tag in tags]))
-    return sentences
-
-
-def _syllables(rng: np.random.Generator, n: int) -> str:
-    """n syllables of a consonant and a vowel."""
-    consonants, vowels = rng.integers(14, size=n).tolist(), rng.integers(5, size=n).tolist()
-    pairs = zip(consonants, vowels, strict=True)
-    return "".join("bdfgklmnprstvz"[c] + "aeiou"[v] for c, v in pairs)
-
-
 def _normal(rng: np.random.Generator, n: int, d: int, dtype: Any) -> np.ndarray:
     kind = np.float32 if np.dtype(dtype) == np.float32 else np.float64
     return rng.standard_normal((n, d), dtype=kind).astype(dtype, copy=False)
 
 
-def _drawn(rng: np.random.Generator, cumulated: np.ndarray) -> np.ndarray:
-    """One draw from each row of cumulated probabilities."""
-    below = cumulated[:, :-1] < rng.random(len(cumulated))[:, None]
-    return below.sum(axis=1)
+def __getattr__(name: str) -> Any:
+    """Random sentences; the code is the structure's, and this is its public name."""
+    homes = {"write_conll": "writers", "make_chains": "synthetic",
+             "make_tagged_sentences": "synthetic"}  # fmt: skip
+    if name not in homes:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(imported(f"distsvm.structures.sequences.{homes[name]}"), name)

@@ -1,10 +1,10 @@
-"""Writing tables and sentences as files that the readers give back exactly."""
+"""Writing tables as files that the readers give back exactly."""
 
 from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -43,35 +43,9 @@ def write_svmlight(
         raise DataError(f"labels have dtype {labels.dtype}, expected numbers")
     if index_base not in (0, 1):
         raise ConfigError("index_base", index_base, "0 or 1")
-    with _opened_for_writing(path) as out:
+    with opened_for_writing(path) as out:
         for lines in _lines(rows, labels, index_base):
             out.write(lines.encode())
-
-
-def write_conll(
-    path: str | os.PathLike[str], sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]]
-) -> None:
-    """Write sentences as CoNLL columns, word and tag with a tab between them, blank lines between.
-
-    Parameters
-    ----------
-    path : path
-        Packed if the name ends in .gz.
-    sentences : pairs (words, tags)
-        Words alone are written where tags is None.
-    """
-    with _opened_for_writing(path) as out:
-        for i, (words, tags) in enumerate(sentences):
-            if tags is not None and len(tags) != len(words):
-                raise DataError(f"sentence {i}: {len(tags)} tags for {len(words)} words")
-            if not words:
-                raise DataError(f"sentence {i} has no words")
-            for text in (*words, *(tags or ())):
-                if len(text.encode().split()) != 1 or text.encode().split()[0] != text.encode():
-                    raise DataError(f"sentence {i}: {text!r} is empty or has blanks in it")
-            columns = [words] if tags is None else [words, tags]
-            rows = ["\t".join(row) + "\n" for row in zip(*columns, strict=True)]
-            out.write(("".join(rows) + "\n").encode())
 
 
 def write_parquet(
@@ -126,7 +100,7 @@ def write_parts(
 
 
 @contextmanager
-def _opened_for_writing(path: str | os.PathLike[str]) -> Iterator[Any]:
+def opened_for_writing(path: str | os.PathLike[str]) -> Iterator[Any]:
     """The file, packed if its name ends in .gz."""
     path = os.fspath(path)
     with ExitStack() as stack:

@@ -3,25 +3,49 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from numba import njit
 
-# nogil so that threads are real; cached on disk so that only the first run of a machine compiles.
-kernel = njit(cache=True, nogil=True)
-# For sums of finite numbers alone: the compiler may add them up in the order that is fastest.
-summing_kernel = njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+ENGINE = Path(__file__).parent
+_folders: set[Path] = set()
 
 
-def forget_stale_code(folder: Path) -> None:
-    """Remove compiled code from disk if any kernel's source has changed since it was compiled.
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function without the interpreter's lock, so that threads are real.
+
+    Compiled code is kept on disk, so that only the first run of a machine compiles.
+    """
+    _forget_once(function)
+    return njit(cache=True, nogil=True)(function)
+
+
+def summing_kernel(function: Callable[..., Any]) -> Any:
+    """As `kernel`, for sums of finite numbers alone, in the order that is fastest."""
+    _forget_once(function)
+    return njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})(function)
+
+
+def _forget_once(function: Callable[..., Any]) -> None:
+    folder = Path(function.__code__.co_filename).parent
+    if folder not in _folders:
+        _folders.add(folder)
+        forget_stale_code(folder, ENGINE)
+
+
+def forget_stale_code(folder: Path, engine: Path) -> None:
+    """Remove a folder's compiled code from disk if the source of a kernel of its own or of the
+    engine has changed since it was compiled.
 
     numba looks only at the file of the function that is called, not at those of the functions that
-    this one calls: without this, an edited kernel may go on running as it was.
+    this one calls: without this, an edited kernel may go on running as it was. A structure's
+    kernels call those of the engine and of their own folder.
     """
     sources = hashlib.blake2b(digest_size=16)
-    for path in sorted(folder.glob("*.py")):
+    for path in [*sorted(engine.glob("*.py")), *sorted(folder.glob("*.py"))]:
         sources.update(path.read_bytes())
     cache = folder / "__pycache__"
     stamp = cache / "kernels.digest"
@@ -31,6 +55,3 @@ def forget_stale_code(folder: Path) -> None:
                 path.unlink(missing_ok=True)
             cache.mkdir(exist_ok=True)
             stamp.write_text(sources.hexdigest())
-
-
-forget_stale_code(Path(__file__).parent)

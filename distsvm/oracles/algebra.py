@@ -75,15 +75,17 @@ class PlaneAlgebra(Bound):
     def climber(self, w: np.ndarray, sigma: float) -> Climber:
         """w as this shard sees it while it changes its own α by σ times their effect.
 
-        Requires w = Σ α·p of all blocks; ensures that w itself does not change.
+        Requires w = Σ α·p of all blocks, and no truth's plane in what it visits; ensures that w
+        itself does not change.
         """
         return SparseClimber(self, w, sigma)
 
     def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
         """⟨p, p'⟩ of these planes (rows and slots of `outputs`) and all of their examples'.
 
-        Requires distinct rows. Ensures held.gram[i, s, k] = held.gram[i, k, s] for each row i, its
-        slot s and every slot k < held.count[i]; features count as `climb_beside` has it.
+        Requires distinct rows, and no truth's plane among any of these. Ensures held.gram[i, s, k]
+        = held.gram[i, k, s] for each row i, its slot s and every slot k < held.count[i]; features
+        count as `climb_beside` has it.
         """
         index, value, starts = self.flat(held_planes(held, outputs, rows)[0])
         climb_sparse.gram_of_sparse(

@@ -9,7 +9,7 @@ import numpy as np
 
 from distsvm.errors import ModelError
 from distsvm.oracles.outputs import from_json, to_json
-from distsvm.oracles.task import Task
+from distsvm.oracles.task import LATER, Task
 from distsvm.registry import task_classes
 from distsvm.wording import Form, message
 
@@ -25,8 +25,10 @@ def describe(task: Task) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     kind = name or f"{type(task).__module__}.{type(task).__qualname__}"
     values: dict[str, Any] = {}
     arrays: dict[str, np.ndarray] = {}
-    for name in (f.name for f in fields(task)):
-        value = getattr(task, name)
+    for field in fields(task):
+        name, value = field.name, getattr(task, field.name)
+        if LATER.items() <= field.metadata.items() and value is field.default:
+            continue
         if isinstance(value, np.ndarray) and value.dtype != object:
             arrays[name] = value
         else:

@@ -143,15 +143,11 @@ class PythonOracle(Oracle):
         return [self.names.call(row, self._decoded, view, row) for row in in_time]
 
     def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
-        return np.array(
-            [
-                self.names.call(row, self._loss, row, output)
-                for row, output in zip(rows.tolist(), outputs, strict=True)
-            ]
-        )
+        pairs = zip(rows.tolist(), self.public(outputs), strict=True)
+        return np.array([self.names.call(row, self._loss, row, output) for row, output in pairs])
 
     def public(self, outputs: Any) -> Any:
-        return list(outputs)
+        return [found.output if isinstance(found, Plane) else found for found in outputs]
 
     def slots(self, size: int) -> np.ndarray:
         return np.empty(self.n * size, dtype=object)

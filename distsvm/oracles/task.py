@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from distsvm.oracles.oracle import Oracle
 
 
+LATER = {"later": True}
+"""Metadata of a field that a saved task got after earlier versions wrote models and runs without
+it: at its default it is not written, so that runs of earlier versions are of the same task."""
+
+
 @dataclass(frozen=True)
 class Bounded:
     """The answer of an oracle that is not exact: an output, and an upper bound of the maximum.

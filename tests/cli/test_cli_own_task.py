@@ -150,6 +150,38 @@ def test_it_predicts_evaluates_and_is_inspected(trained, capsys):
     assert "positions of w" in capsys.readouterr().out
 
 
+def test_it_predicts_on_plain_sentences_where_it_takes_words(trained, capsys):
+    of_words = "    def of_words(self, words):\n        return [(word, 't') for word in words]\n\n"
+    code = CODE.replace("    def loss(", f"{of_words}    def loss(")
+    (trained / "words.py").write_text(code)
+    words = ["predict", "--model", "r", "--output", "-", "--text", "1 2 3"]
+    capsys.readouterr()
+    assert main([*words, "--task", "words.py:RootLabel"]) == 0
+    told = capsys.readouterr().out
+    assert json.loads(told).startswith(("(A (t 1)", "(B (t 1)"))
+    (trained / "new.txt").write_text("1 2 3\n")
+    words[-2:] = ["--data", "new.txt"]
+    assert main([*words, "--task", "words.py:RootLabel"]) == 0
+    assert capsys.readouterr().out == told
+    assert main([*words, "--task", "mine.py:RootLabel"]) == 2
+    assert "RootLabel does not take plain sentences" in capsys.readouterr().err
+
+
+def test_its_run_is_inspected_and_reported_without_its_code(trained, capsys):
+    assert main(["inspect", "r"]) == 0
+    assert "mine.RootLabel" in capsys.readouterr().out
+    assert main(["report", "r"]) == 0
+    assert "mine.RootLabel" in (trained / "r" / "report.html").read_text()
+
+
+def test_it_is_trained_along_a_path_and_starts_from_a_model(home, capsys):
+    words = ["--task", "mine.py:RootLabel", "--data", "data.mrg", "--executor", "serial", "-q"]
+    assert main(["path", *words, "--Cs", "1,10", "--cv", "3", "--model", "m"]) == 0
+    assert main(["train", *words, "--start", "m", "--model", "n", "--task-options", "dim=64"]) == 0
+    assert main(["inspect", "n", "--task", "mine.py:RootLabel", "--names", "x"]) == 2
+    assert "--names is only for models of classes" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("verb", ["predict", "evaluate", "inspect"])
 def test_without_its_code_the_option_is_named_and_no_python(trained, capsys, verb):
     words = ["r/model"] if verb == "inspect" else ["--model", "r", "--data", "data.mrg"]

@@ -8,24 +8,24 @@ from pathlib import Path
 
 import distsvm
 
-KERNELS = "distsvm.kernels"
 HOME = Path(distsvm.__file__).parent
 SEEN = """
 import importlib, json, pkgutil, sys
-import distsvm.kernels
+import distsvm
 from distsvm.cli.program import main
 code = main(["warm-up", "--json"])
 found = {}
-for module in pkgutil.iter_modules(distsvm.kernels.__path__):
-    for name, value in vars(importlib.import_module("distsvm.kernels." + module.name)).items():
-        if hasattr(value, "overloads"):
-            found[module.name + "." + name] = len(value.overloads)
+for module in pkgutil.walk_packages(distsvm.__path__, "distsvm."):
+    if ".kernels." in module.name:
+        for name, value in vars(importlib.import_module(module.name)).items():
+            if hasattr(value, "overloads") and value.__module__ == module.name:
+                found[module.name + "." + name] = len(value.overloads)
 print(json.dumps({"code": code, "found": found}))
 """
 
 
 def called_from_outside(kernels):
-    """Those of the kernels, as module.name, that code outside of their folder names."""
+    """Those of the kernels, by module and name, that code outside of folders of kernels names."""
     names = set()
     for path in HOME.rglob("*.py"):
         if "kernels" in path.relative_to(HOME).parts:
@@ -33,10 +33,12 @@ def called_from_outside(kernels):
         modules = {}
         nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
         for node in nodes:
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(KERNELS):
-                inside = node.module.removeprefix(KERNELS).lstrip(".")
-                names |= {f"{inside}.{alias.name}" for alias in node.names}
-                modules |= {alias.asname or alias.name: alias.name for alias in node.names}
+            if isinstance(node, ast.ImportFrom) and "kernels" in (node.module or "").split("."):
+                names |= {f"{node.module}.{alias.name}" for alias in node.names}
+                modules |= {
+                    alias.asname or alias.name: f"{node.module}.{alias.name}"
+                    for alias in node.names
+                }
         for node in nodes:
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 names.add(f"{modules.get(node.value.id)}.{node.attr}")

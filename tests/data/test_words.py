@@ -8,10 +8,10 @@ from distsvm import SequenceTagger, TreeParser, load_model, train
 from distsvm.data.synthetic import make_tagged_sentences
 from distsvm.data.templates import Templates
 from distsvm.data.words import LineSpec, sentences_of, tokenise
-from distsvm.data.writers import write_conll
 from distsvm.errors import ConfigError, DataError
 from distsvm.structures.classes.task import MulticlassTask
 from distsvm.structures.sequences.task import SequenceTask
+from distsvm.structures.sequences.writers import write_conll
 from distsvm.structures.trees.synthetic import make_treebank
 from distsvm.workers.shard_worker import ShardWorker
 

@@ -10,7 +10,8 @@ from distsvm_example.rings.task import RingTask
 
 import distsvm
 from distsvm.data.synthetic import make_multiclass, make_tagged_sentences
-from distsvm.data.writers import write_conll, write_svmlight
+from distsvm.data.writers import write_svmlight
+from distsvm.structures.sequences.writers import write_conll
 
 D = 3
 

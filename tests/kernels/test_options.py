@@ -1,16 +1,22 @@
 """Compiled code on disk is of the sources as they are."""
 
+import pytest
+
 from distsvm.kernels.options import forget_stale_code
 
 
-def test_compiled_code_is_forgotten_when_any_kernel_changes(tmp_path):
-    (tmp_path / "inner.py").write_text("a")
-    (tmp_path / "outer.py").write_text("b")
-    forget_stale_code(tmp_path)
-    compiled = tmp_path / "__pycache__" / "outer.f-1.py311.nbi"
+@pytest.mark.parametrize("changed", ["own/inner.py", "engine/climb.py"])
+def test_compiled_code_is_forgotten_when_any_kernel_changes(tmp_path, changed):
+    own, engine = tmp_path / "own", tmp_path / "engine"
+    for folder, names in ((own, ("inner.py", "outer.py")), (engine, ("climb.py",))):
+        folder.mkdir()
+        for name in names:
+            (folder / name).write_text("a")
+    forget_stale_code(own, engine)
+    compiled = own / "__pycache__" / "outer.f-1.py311.nbi"
     compiled.write_text("")
-    forget_stale_code(tmp_path)
+    forget_stale_code(own, engine)
     assert compiled.exists()
-    (tmp_path / "inner.py").write_text("a changed")
-    forget_stale_code(tmp_path)
+    (tmp_path / changed).write_text("a changed")
+    forget_stale_code(own, engine)
     assert not compiled.exists()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from distsvm.kinds import number, text, truth
 from distsvm.messages import Summary, feature_name
 from distsvm.options import checked, option
 from distsvm.oracles.shared_options import loss_scale_option
-from distsvm.oracles.task import Circumstances, Task
+from distsvm.oracles.task import LATER, Circumstances, Task
 from distsvm.structures.classes.class_weight import ClassWeight
 from distsvm.structures.classes.oracle import ClassOracle
 from distsvm.structures.classes.scan import summarise
@@ -403,7 +403,7 @@ class MulticlassTask(ClassTask):
         above a class, it is a taxonomy.
     """
 
-    codes: Any = None
+    codes: Any = field(default=None, metadata=LATER)
 
     def code_table(self) -> np.ndarray | None:
         if self.codes is None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from distsvm.data.synthetic import make_tagged_sentences
 from distsvm.data.templates import Templates
+from distsvm.structures.sequences.synthetic import make_tagged_sentences
 from distsvm.structures.sequences.task import SequenceTask
 
 N = 12  # examples: types decide what is compiled, not sizes

@@ -8,9 +8,9 @@ from sentence_rows import sentences_of, words_of
 
 from distsvm.data.synthetic import make_tagged_sentences
 from distsvm.data.templates import Templates
-from distsvm.data.writers import write_conll
 from distsvm.errors import ConfigError, DataError
 from distsvm.structures.sequences.readers.conll import ConllData
+from distsvm.structures.sequences.writers import write_conll
 
 
 def load(path, n_shards=1, **options):

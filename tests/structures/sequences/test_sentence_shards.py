@@ -15,11 +15,11 @@ from distsvm.data import open_data
 from distsvm.data.opening import open_inputs
 from distsvm.data.readers import lines
 from distsvm.data.synthetic import make_tagged_sentences
-from distsvm.data.writers import write_conll
 from distsvm.errors import ConfigError, DataError
 from distsvm.structures.sequences.readers.conll import ConllData
 from distsvm.structures.sequences.readers.conllu import ConlluData
 from distsvm.structures.sequences.readers.svmhmm import SvmHmmData
+from distsvm.structures.sequences.writers import write_conll
 
 READERS = {"conll": ConllData, "conllu": ConlluData, "svmhmm": SvmHmmData}
 
