@@ -52,6 +52,7 @@ class Registry(Mapping[str, T], Generic[T]):
         self._built_in = dict(built_in)
         self._loaded: dict[str, T] = {}
         self._failed: set[str] = set()
+        self.version = 0  # changes whenever what was found may no longer be all
 
     @cached_property
     def _points(self) -> dict[str, EntryPoint]:
@@ -73,6 +74,14 @@ class Registry(Mapping[str, T], Generic[T]):
             else:
                 self._loaded[name] = self._of_package(self._points[name])
         return self._loaded[name]
+
+    def refresh(self) -> None:
+        """Look for entry points again when the next one is asked for."""
+        self.version += 1
+        self.__dict__.pop("_points", None)
+        self._failed.clear()
+        for name in self._loaded.keys() - self._built_in.keys():
+            del self._loaded[name]
 
     def built_in(self) -> Iterator[T]:
         """Those of distsvm itself."""
@@ -137,6 +146,12 @@ SOLVERS: Registry[type[Solver]] = Registry(
         "multi-plane": "distsvm.solvers.multi_plane:MultiPlane",
     },
 )
+
+
+def refresh() -> None:
+    """Find what packages add that were installed, or removed, since this process began."""
+    for registry in (STRUCTURES, SOLVERS):
+        registry.refresh()
 
 
 def solvers() -> dict[str, type[Solver]]:

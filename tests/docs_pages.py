@@ -15,7 +15,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
 ]
 FENCE = re.compile(r"\s*```(\w*)\s*$")
-MARKER = re.compile(r"<!-- (not run|parsed only|file): (.+?) -->")
+MARKER = re.compile(r"<!-- (not run|parsed only|file|quoted): (.+?) -->")
 
 
 @dataclass
@@ -29,7 +29,8 @@ class Block:
     line : int
         Of the opening fence, from 1.
     markers : dict
-        Of the comment above: "not run" or "parsed only" with the reason, "file" with a name.
+        Of the comment above: "not run" or "parsed only" with the reason, "file" with a name,
+        or "quoted" with the path of the file whose text it is.
     output : str or None
         The text block that follows at once: what the block prints.
     """

@@ -7,16 +7,19 @@ import runpy
 import subprocess
 import sys
 from collections import Counter
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
 from docs_pages import PAGES, ROOT, blocks_of, shape
+from installing import EXTENSION, installed
 
 from distsvm.cli import exits, main
 from distsvm.cli.program import parse
 from distsvm.data.synthetic import make_multiclass, make_tagged_sentences
 from distsvm.data.synthetic_trees import make_treebank
-from distsvm.data.writers import write_conll, write_svmlight
+from distsvm.data.writers import write_svmlight
+from distsvm.structures.sequences.writers import write_conll
 from distsvm.version import __version__
 
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
@@ -66,13 +69,25 @@ def write_lines(path, rows):
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_block_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
-    blocks = [block for block in blocks_of(page) if "not run" not in block.markers]
+    every = blocks_of(page)
+    blocks = [block for block in every if not block.markers.keys() & {"not run", "quoted"}]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     make_files(tmp_path)
     for block in blocks:
         if "file" in block.markers:
             (tmp_path / block.markers["file"]).write_text(block.text, encoding="utf-8")
+    with ExitStack() as stack:
+        if any(str(EXTENSION) in str(ROOT / b.markers.get("quoted", "")) for b in every):
+            (tmp_path / "site").mkdir()
+            for folder in (EXTENSION, tmp_path / "site"):
+                monkeypatch.syspath_prepend(str(folder))
+            stack.enter_context(installed(tmp_path / "site"))
+        run_blocks(blocks, page, tmp_path, capsys)
+
+
+def run_blocks(blocks, page, folder, capsys):
+    """Run blocks one after another, and compare what they print with what the page says."""
     for block in blocks:
         where = f"{page.name}, line {block.line}"
         if block.language == "python":
@@ -118,9 +133,26 @@ def run_command(words, block, where, capsys):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_blocks_that_quote_a_file_are_its_text(page):
+    for block in blocks_of(page):
+        if "quoted" in block.markers:
+            text = (ROOT / block.markers["quoted"]).read_text(encoding="utf-8")
+            assert block.text == text, f"{page.name}, line {block.line}"
+
+
+def test_the_page_of_a_structure_quotes_every_file_of_the_extensions():
+    blocks = blocks_of(ROOT / "docs" / "add-a-structure.md")
+    quoted = {ROOT / block.markers["quoted"] for block in blocks if "quoted" in block.markers}
+    assert {*(EXTENSION / "distsvm_example" / "rings").glob("*.py")} <= quoted
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_blocks_that_do_not_run_are_counted(page):
     found = Counter(
-        marker for block in blocks_of(page) for marker in block.markers if marker != "file"
+        marker
+        for block in blocks_of(page)
+        for marker in block.markers
+        if marker not in ("file", "quoted")
     )
     assert dict(found) == EXCUSED.get(str(page.relative_to(ROOT)), {})
 

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from importlib import metadata
 
 import pytest
+from installing import EXTENSION, installed
 from toy_tasks import ToyChain
 
 from distsvm import MulticlassTask, Task, errors
+from distsvm.cli.words import SHELL
 from distsvm.data.formats import file_format, formats_read
 from distsvm.data.opening import kind_of_files
 from distsvm.oracles.description import describe, rebuild
@@ -16,6 +18,7 @@ from distsvm.registry import (
     STRUCTURES,
     Registry,
     own_structure,
+    solvers,
     structure_of,
     structures,
     task_classes,
@@ -111,6 +114,29 @@ def test_a_broken_entry_point_is_an_error_by_name_and_one_warning_otherwise(
         task_classes()["broken"]
     with pytest.raises(KeyError):
         task_classes()["unknown"]
+
+
+def test_no_entry_point_is_loaded_where_a_built_in_structure_is_meant(registry, caplog):
+    registry(broken="no_such_package:X")
+    assert structure_of(task_classes()["sequence"]).name == "sequences"
+    assert not caplog.messages
+
+
+def test_a_package_installed_in_a_running_process_is_found_until_it_is_removed(
+    tmp_path, monkeypatch
+):
+    def found():
+        return [*solvers()], [*structures()], [*task_classes()], SHELL.name("step")
+
+    monkeypatch.syspath_prepend(str(EXTENSION))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = found()
+    assert before[-1] == "step"
+    with installed(tmp_path):
+        assert found() == (
+            [*before[0], "frank-wolfe"], [*before[1], "rings"], [*before[2], "ring"], "--step"
+        )  # fmt: skip
+    assert found() == before
 
 
 def test_a_saved_task_that_no_structure_has_is_named():

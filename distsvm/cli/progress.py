@@ -149,9 +149,9 @@ def own_cells(record: Round) -> list[tuple[str, str]]:
     """The solver's own columns; in brackets, how many of a stock have α > 0."""
     cells = []
     for column in shown_columns(record):
-        text = count(int(record.value(column.name) or 0))
+        text = column.text(record)
         if column.support:
-            longer = f"{text} ({count(int(record.value(column.support) or 0))})"
+            longer = f"{text} ({column.support_text(record)})"
             text = longer if len(longer) <= VALUE else text
         cells.append((column.label, text))
     return cells

@@ -64,9 +64,9 @@ def own_rows(record: Round) -> list[tuple[str, str]]:
     """The solver's own columns: what it has to work with, and how much of that counts."""
     rows = []
     for column in shown_columns(record):
-        text = count(int(record.value(column.name) or 0))
+        text = column.text(record)
         if column.support:
-            text += f", of them {count(int(record.value(column.support) or 0))} support"
+            text += f", of them {column.support_text(record)} support"
             text += f", in {size(record.plane_bytes)}" if record.plane_bytes else ""
         if column.only_if_any:
             text += f": {column.help}"

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from distsvm.cli.toml_text import toml_value
+from distsvm.registry import SOLVERS, STRUCTURES
 from distsvm.wording import Shown, Words
 
 OF_VERBS = ("validation", "start", "format", "cv", "Cs", "constants", "task", "model", "data")
@@ -59,9 +60,14 @@ class Toml(Shell):
 SHELL, TOML = Shell(), Toml()
 
 
-@cache
 def flags() -> Mapping[str, str]:
     """The flag of every parameter of the library that has one."""
+    return _flags(STRUCTURES.version, SOLVERS.version)
+
+
+@cache
+def _flags(*versions: int) -> Mapping[str, str]:
+    """The flags with what these versions of the registries find."""
     # Here, as it loads what only training needs.
     from distsvm.cli.tasks import own_options, shared_options
     from distsvm.data.formats import reader_options

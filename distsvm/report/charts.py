@@ -35,12 +35,12 @@ def bounds(view: RunView) -> str:
     return figure("bounds", "Primal and dual", words, body)
 
 
-def stocks(view: RunView) -> str:
-    """What the solver has to work with by round, and how much of it has α > 0."""
+def own_columns(view: RunView) -> str:
+    """The solver's own columns by round: what it has to work with, or a number of its own."""
     if view.last is None:
         return ""
-    shown = [column for column in shown_columns(view.last) if column.support]
-    return "".join(_stock(view, column) for column in shown)
+    shown = [column for column in shown_columns(view.last) if not column.only_if_any]
+    return "".join((_stock if column.support else _own)(view, column) for column in shown)
 
 
 def _stock(view: RunView, column: Column) -> str:
@@ -59,6 +59,25 @@ def _stock(view: RunView, column: Column) -> str:
     )  # fmt: skip
     words = f"{column.help.capitalize()}, and those with α > 0, which make up w."
     return figure(what, what.capitalize(), words, body)
+
+
+def _own(view: RunView, column: Column) -> str:
+    number_of, values = view.column("number"), view.column(column.name)
+    known = values[np.isfinite(values)]
+    if not known.size:
+        return ""
+
+    def text(i: int) -> str:
+        return f"{_round(view, i)} · {column.label} {column.text(view.history[i])}"
+
+    last = column.text(view.history[-1])
+    body = plot(
+        _round_axis(view),
+        linear_axis(float(known.min()), float(known.max()), column.label, round_ends=True),
+        [Curve(column.label, number_of, values, "a", "line", last)],
+        readings=Readings(number_of, text), alt=f"{column.label} by round; {last} at the end.",
+    )  # fmt: skip
+    return figure(column.name, column.label.capitalize(), f"{column.help.capitalize()}.", body)
 
 
 def calls(view: RunView) -> str:

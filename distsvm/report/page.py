@@ -44,7 +44,7 @@ def _charts(view: RunView) -> str:
         charts.validation(view),
         bars.phases(view),
         bars.workers(view),
-        charts.stocks(view),
+        charts.own_columns(view),
         charts.calls(view),
     ]
     return f'<h2>The run</h2>\n<div class="columns">{"".join(drawn)}</div>\n'

@@ -138,10 +138,9 @@ def _own(last: Round) -> list[tuple[str, str, str, bool]]:
     for column in shown_columns(last):
         note = column.help
         if column.support:
-            note = f"{count(int(last.value(column.support) or 0))} with α > 0"
+            note = f"{column.support_text(last)} with α > 0"
             note += f"; {number(last.plane_bytes / 2**20)} MB" if last.plane_bytes else ""
-        value = count(int(last.value(column.name) or 0))
-        tiles.append((column.label.capitalize(), value, note, False))
+        tiles.append((column.label.capitalize(), column.text(last), note, False))
     return tiles
 
 

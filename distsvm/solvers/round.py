@@ -9,6 +9,9 @@ from typing import Any
 
 from distsvm.registry import solvers
 
+EXACT = 2.0**53
+"""Below it, a whole number that was written as a float is that number."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -33,6 +36,20 @@ class Column:
     help: str
     support: str = ""
     only_if_any: bool = False
+
+    def text(self, record: Round) -> str:
+        """Its value after a round, for people."""
+        return _shown(record.value(self.name))
+
+    def support_text(self, record: Round) -> str:
+        """How many of the stock have α > 0, for people."""
+        return _shown(record.value(self.support))
+
+
+def _shown(value: float | None) -> str:
+    """Whole numbers with thousands apart, others with three digits."""
+    value = value or 0
+    return f"{value:,.0f}" if abs(value) < EXACT and value == int(value) else f"{value:.3g}"
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ class LogRounds(Callback):
     def on_round(self, record: Round) -> None:
         if self.verbose >= 2 or record.kind == "fresh":
             own = shown_columns(record)
-            held = ", ".join(f"{record.value(c.name)} {c.label}" for c in own)
+            held = ", ".join(f"{c.text(record)} {c.label}" for c in own)
             _tell(
                 f"round {record.number} {record.kind}: primal {record.best_primal:.6g} "
                 f"dual {record.dual:.6g} gap {record.gap:.3g}, {held}, "

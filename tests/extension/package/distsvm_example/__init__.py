@@ -1,0 +1,1 @@
+"""A structure and a solver for distsvm, from another package."""
