@@ -97,7 +97,8 @@ class Contracts:
         outputs[row] = planes.output
         held = Held(
             count=np.zeros(n, np.int32), q=np.zeros((n, 1)), alpha=np.zeros((n, 1)),
-            gram=np.zeros((n, 1, 1)), idle=np.zeros((n, 1), np.int16), total=np.ones(n), gap=np.zeros(n),
+            gram=np.zeros((n, 1, 1)), idle=np.zeros((n, 1), np.int16), total=np.ones(n),
+            gap=np.zeros(n),
         )  # fmt: skip
         held.count[row], held.q[row, slot] = 1, planes.q
         oracle.climb_beside(1)
