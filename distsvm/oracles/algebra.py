@@ -36,8 +36,8 @@ class PlaneAlgebra(Bound):
     def flat(self, planes: Planes) -> Flat:
         """p of each plane, ψ = Ψ(x, y) − Ψ(x, ŷ) or q·ψ, in the form that `features` has.
 
-        Ensures no more for a plane than its own entries: the same plane has the same ones in the
-        same order, whichever others it is asked with.
+        Reads row, output and q of the planes, and not their loss. Ensures the same entries in the
+        same order for the same plane, whichever others it is asked with.
         """
         truth = self.features(planes.row, self.truths(planes.row))
         found = self.features(planes.row, planes.output)

@@ -162,15 +162,16 @@ def first_planes(held: Held, rows: np.ndarray) -> np.ndarray:
 
 
 def held_planes(held: Held, outputs: Any, rows: np.ndarray) -> tuple[Planes, np.ndarray]:
-    """All planes of these examples, in their order, and the slot of each."""
+    """All planes of these examples for the flat map, in their order, and the slot of each.
+
+    The flat map has no need of Δ, which is not held here: their loss is given as q.
+    """
+    row, slot = held_places(held, rows)
+    return Planes.linear(row, outputs[row * held.q.shape[1] + slot], held.q[row, slot]), slot
+
+
+def held_places(held: Held, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Row and slot of every plane of these examples, in their order."""
     count = held.count[rows]
     slot = np.arange(count.sum()) - np.repeat(first_planes(held, rows), count)
-    row = np.repeat(rows, count)
-    return planes_at(held, outputs, row, slot), slot
-
-
-def planes_at(held: Held, outputs: Any, row: np.ndarray, slot: np.ndarray) -> Planes:
-    """The planes in these slots of these examples."""
-    q = held.q[row, slot]
-    loss = q if held.loss is held.q else held.loss[row, slot]
-    return Planes(row, outputs[row * held.q.shape[1] + slot], q, loss)
+    return np.repeat(rows, count), slot

@@ -95,13 +95,12 @@ class Contracts:
         oracle, n, row = self.oracle, self.oracle.n, planes.row
         outputs, slot = oracle.slots(1), np.zeros(row.size, np.int64)
         outputs[row] = planes.output
-        q = np.zeros((n, 1))
         held = Held(
-            count=np.zeros(n, np.int32), q=q, loss=q if oracle.q_is_loss else np.zeros((n, 1)),
-            alpha=np.zeros((n, 1)), gram=np.zeros((n, 1, 1)), idle=np.zeros((n, 1), np.int16),
-            total=np.ones(n), gap=np.zeros(n),
+            count=np.zeros(n, np.int32), q=np.zeros((n, 1)), alpha=np.zeros((n, 1)),
+            gram=np.zeros((n, 1, 1)), idle=np.zeros((n, 1), np.int16), total=np.ones(n),
+            gap=np.zeros(n),
         )  # fmt: skip
-        held.count[row], held.q[row, slot], held.loss[row, slot] = 1, planes.q, planes.loss
+        held.count[row], held.q[row, slot] = 1, planes.q
         oracle.climb_beside(1)
         oracle.fill_gram(held, outputs, row, slot)
         for number, p in zip(row.tolist(), P, strict=True):

@@ -9,7 +9,7 @@ from distsvm.data.ragged import offsets
 from distsvm.errors import ConfigError
 from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
-from distsvm.oracles.climber import Climber, Visits, held_planes, planes_at
+from distsvm.oracles.climber import Climber, Visits, held_places
 from distsvm.oracles.oracle import Oracle
 from distsvm.wording import message
 
@@ -59,13 +59,12 @@ class PlaneStock:
     def _make(self, size: int) -> None:
         n = self.oracle.n
         self.size = size
-        q = np.zeros((n, size))
         self.held = Held(
-            count=np.zeros(n, np.int32), q=q,
-            loss=q if self.oracle.q_is_loss else np.zeros((n, size)), alpha=np.zeros((n, size)),
+            count=np.zeros(n, np.int32), q=np.zeros((n, size)), alpha=np.zeros((n, size)),
             gram=np.zeros((n, size, size)), idle=np.zeros((n, size), np.int16), total=self.total,
             gap=np.zeros(n),
         )  # fmt: skip
+        self.loss = self.held.q if self.oracle.q_is_loss else np.zeros((n, size))
         self.key = np.zeros((n, size), np.int64)
         self.outputs = self.oracle.slots(size)
 
@@ -74,15 +73,14 @@ class PlaneStock:
     @property
     def n_bytes(self) -> int:
         held = self.held
-        fixed = (held.count, held.total, held.gap, held.gram)
-        arrays = (*fixed, *self._tables(held), self.key)
+        arrays = (held.count, held.total, held.gap, held.gram, *self._tables())
         return sum(array.nbytes for array in arrays) + getattr(self.outputs, "nbytes", 0)
 
-    @staticmethod
-    def _tables(held: Held) -> list[np.ndarray]:
-        """What is known of each plane, each array once."""
-        beside = [] if held.loss is held.q else [held.loss]
-        return [held.q, held.alpha, held.idle, *beside]
+    def _tables(self) -> list[np.ndarray]:
+        """What is known of each plane by its slot, each array once."""
+        held = self.held
+        beside = [] if self.loss is held.q else [self.loss]
+        return [held.q, held.alpha, held.idle, self.key, *beside]
 
     @property
     def n_planes(self) -> int:
@@ -96,7 +94,11 @@ class PlaneStock:
     def support(self, alpha: np.ndarray) -> tuple[Planes, np.ndarray]:
         """The planes with α > 0, and their α, for any α of this stock's shape."""
         row, slot = np.nonzero(alpha)
-        return planes_at(self.held, self.outputs, row, slot), alpha[row, slot]
+        return self._planes(row, slot), alpha[row, slot]
+
+    def _planes(self, row: np.ndarray, slot: np.ndarray) -> Planes:
+        output, q = self.outputs[row * self.size + slot], self.held.q[row, slot]
+        return Planes(row, output, q, q if self.loss is self.held.q else self.loss[row, slot])
 
     def filled_rows(self) -> np.ndarray:
         """The examples that a visit may change."""
@@ -138,7 +140,7 @@ class PlaneStock:
         held, row = self.held, planes.row
         self.changed[row] = True
         held.count[row] = np.maximum(held.count[row], slot + 1)
-        self.key[row, slot], held.q[row, slot], held.loss[row, slot] = key, planes.q, planes.loss
+        self.key[row, slot], held.q[row, slot], self.loss[row, slot] = key, planes.q, planes.loss
         held.alpha[row, slot], held.idle[row, slot] = 0.0, 0
         self.outputs[row * self.size + slot] = planes.output
         self.oracle.fill_gram(held, self.outputs, row, slot)
@@ -149,13 +151,12 @@ class PlaneStock:
         # The Gram matrices, which grow with the square, are most of it.
         if self.n_bytes * GROWTH**2 > self.max_bytes:
             return False
-        old, key, before = self.held, self.key, self.size
+        old, tables, before = self.held, self._tables(), self.size
         planes, slot = self._all()
         self._make(size)
         held = self.held
         held.count[:], held.gap[:] = old.count, old.gap
-        for mine, theirs in zip([*self._tables(held), self.key], [*self._tables(old), key],
-                                strict=True):  # fmt: skip
+        for mine, theirs in zip(self._tables(), tables, strict=True):
             mine[:, :before] = theirs
         held.gram[:, :before, :before] = old.gram
         self.outputs[planes.row * size + slot] = planes.output
@@ -171,7 +172,7 @@ class PlaneStock:
         self.changed[rows] = True
         kept = self._filled(rows) & ~idle[rows]
         order = np.argsort(~kept, axis=1, kind="stable")  # the kept ones first, in their order
-        for array in (*self._tables(held), self.key):
+        for array in self._tables():
             array[rows] = np.take_along_axis(array[rows], order, axis=1)
         gram = np.take_along_axis(held.gram[rows], order[:, :, None], axis=1)
         held.gram[rows] = np.take_along_axis(gram, order[:, None, :], axis=2)
@@ -182,7 +183,8 @@ class PlaneStock:
         self.outputs[row * self.size + slot] = self.outputs[row * self.size + source]
 
     def _all(self) -> tuple[Planes, np.ndarray]:
-        return held_planes(self.held, self.outputs, np.arange(self.oracle.n))
+        row, slot = held_places(self.held, np.arange(self.oracle.n))
+        return self._planes(row, slot), slot
 
     def _filled(self, rows: np.ndarray | slice) -> np.ndarray:
         return np.arange(self.size) < self.held.count[rows][:, None]
@@ -240,7 +242,7 @@ class PlaneStock:
         self._make(size)
         held = self.held
         held.count[:], held.gap[:] = count, gap
-        held.q[row, slot], held.loss[row, slot] = planes.q, planes.loss
+        held.q[row, slot], self.loss[row, slot] = planes.q, planes.loss
         held.alpha[row, slot], held.idle[row, slot] = alpha, idle
         self.key[row, slot] = self.oracle.keys(planes.output)
         self.outputs[row * self.size + slot] = planes.output

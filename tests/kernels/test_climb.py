@@ -111,9 +111,8 @@ def test_values_are_equal_within_the_tolerance_where_there_is_alpha(case, tol):
 def test_a_visit_keeps_the_books(case):
     block, m = Block(case), Block(case).q.size
     size = m + 2
-    q = np.zeros((2, size))
     held = Held(
-        count=np.array([0, m], np.int32), q=q, loss=q, alpha=np.zeros((2, size)),
+        count=np.array([0, m], np.int32), q=np.zeros((2, size)), alpha=np.zeros((2, size)),
         gram=np.zeros((2, size, size)), idle=np.full((2, size), 3, np.int16),
         total=np.array([5.0, block.total]), gap=np.zeros(2),
     )  # fmt: skip
