@@ -167,7 +167,8 @@ class TrainConfig:
     )  # fmt: skip
     checkpoint_seconds: float = option(
         60.0, kind=number(above=0), metavar="S", group=FOLDER, free=True, unit="s",
-        help="or when the last is so many seconds old",
+        help="or when the last is so many seconds old. On a disk, planes of examples whose planes "
+        "did not change are hard links to the checkpoint before",
     )  # fmt: skip
     checkpoint_share: float = option(
         0.1, kind=share, metavar="SHARE", group=FOLDER, free=True,

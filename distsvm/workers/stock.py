@@ -208,8 +208,8 @@ class PlaneStock:
         """
         held, filled = self.held, self._filled(slice(None))
         rows = np.arange(self.oracle.n) if rows is None else rows
-        planes, slot = held_planes(held, self.outputs, rows)
-        return self.oracle.pack(planes) | {
+        row, slot = held_places(held, rows)
+        return self.oracle.pack(self._planes(row, slot)) | {
             "slot": slot, "alpha": held.alpha[filled], "idle": held.idle[filled],
             "gap": held.gap, "size": np.array(self.size), "refused": np.array(self.n_refused),
             "gram": held.gram[self._pairs(rows)],

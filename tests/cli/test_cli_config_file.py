@@ -27,7 +27,7 @@ from distsvm.kinds import (
     Truth,
     Unfit,
 )  # fmt: skip
-from distsvm.structures.classes.class_weight import ClassWeight
+from distsvm.structures.classes.option_kinds import ClassWeight
 from distsvm.training.run_folder import RunFolder
 
 if sys.version_info >= (3, 11):

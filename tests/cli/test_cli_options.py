@@ -15,7 +15,7 @@ from distsvm.errors import ConfigError
 from distsvm.executors.options import RayOptions
 from distsvm.kinds import Unfit
 from distsvm.options import declared
-from distsvm.structures.classes.class_weight import ClassWeight
+from distsvm.structures.classes.option_kinds import ClassWeight
 from distsvm.structures.classes.options import cost_matrix
 from distsvm.structures.classes.task import BinaryTask, MulticlassTask
 from distsvm.training.config import TrainConfig, all_options

@@ -287,8 +287,8 @@ def test_make_executor_chooses(name, n_workers, compiled, kind):
     ("name", "n_workers", "options", "message"),
     [
         ("dask", 2, {}, "auto, serial, threads, processes, ray"),
-        ("threads", 0, {}, "n_workers must be at least 1"),
-        ("threads", 1.5, {}, "n_workers must be a whole number"),
+        ("threads", 0, {}, "n_workers=0: expected a whole number ≥ 1"),
+        ("threads", 1.5, {}, "n_workers=1.5: expected a whole number ≥ 1"),
         ("serial", 2, {}, "one worker"),
         ("processes", 2, {"speed": 9}, "speed"),
     ],

@@ -134,7 +134,7 @@ def test_local_functions_travel_and_what_cannot_is_refused_clearly():
     with ProcessesExecutor(1) as executor:
         executor.start([lambda: "local"])
         assert executor.run("upper") == ["LOCAL"]
-        with pytest.raises(ConfigError, match=r'cannot be sent .* use executor="threads"'):
+        with pytest.raises(ConfigError, match=r"cannot be sent .* use executor='threads'"):
             executor.run("upper", threading.Lock())
 
 

@@ -17,12 +17,12 @@ from distsvm import checks
 from distsvm.data.features import DenseRows, SparseRows, as_rows
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
-from distsvm.kinds import number, text, truth
+from distsvm.kinds import number, truth
 from distsvm.messages import Summary, feature_name
 from distsvm.options import checked, option
 from distsvm.oracles.shared_options import loss_scale_option
 from distsvm.oracles.task import LATER, Circumstances, Task
-from distsvm.structures.classes.class_weight import ClassWeight
+from distsvm.structures.classes.option_kinds import ClassWeight, Losses
 from distsvm.structures.classes.oracle import ClassOracle
 from distsvm.structures.classes.scan import summarise
 from distsvm.vectors import SparseVector
@@ -52,10 +52,10 @@ class ClassTask(Task):
     """
 
     losses: Any = option(
-        "zero-one", kind=text, flag="--loss", metavar="LOSS", argument="loss",
+        "zero-one", kind=Losses(), flag="--loss", metavar="LOSS", argument="loss",
         help="zero-one, Δ(y, ŷ) = [y ≠ ŷ]; or a cost matrix, one row a true class and one column a "
-        "predicted one, in increasing order of labels: in a shell a file of numbers with commas "
-        "or spaces between them",
+        "predicted one, in increasing order of labels (in a file with commas or spaces between "
+        "them)",
     )  # fmt: skip
     loss_scale: float = loss_scale_option()
     intercept_scaling: float = option(
@@ -254,7 +254,7 @@ class ClassTask(Task):
         k = self.labels.size
         if isinstance(self.losses, str):
             if self.losses != "zero-one":
-                raise ConfigError("loss", self.losses, "zero-one or a cost matrix")
+                raise ConfigError("loss", self.losses, Losses.expected)
             return np.zeros((0, 0))
         try:
             matrix = np.asarray(self.losses, dtype=np.float64)

@@ -161,7 +161,7 @@ def test_columns_that_are_not_there_are_named(path, line, options, message):
     [
         ({"tag": 0}, "tag=0: the column is also read"),
         ({"tag": 2, "templates": "column(2)"}, "tag=2: the column is also read"),
-        ({"hash_bits": 31}, "hash_bits=31: expected 1 to 30"),
+        ({"hash_bits": 31}, "hash_bits=31: expected a whole number from 1 to 30"),
         ({"hash_bits": 0}, "hash_bits=0: expected"),
         ({"separator": ""}, "separator=''"),
         ({"comment": ""}, "comment=''"),

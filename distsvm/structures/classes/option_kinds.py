@@ -1,4 +1,4 @@
-"""The kind of values that class_weight takes."""
+"""The kinds of values that the options of classes take."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ from distsvm.kinds import Kind, Table, number, plain_label
 from distsvm.wording import Form, Message
 
 
+class Losses(Kind):
+    """ "zero-one", or a cost matrix, which a shell and a file name the file of."""
+
+    expected = Message(
+        Form("'zero-one', or an array of shape (k, k)", "zero-one, or a file with a cost matrix")
+    )
+
+
 class ClassWeight(Kind):
     """ "balanced", or a weight for each of some labels: LABEL=WEIGHT,… in a shell.
 
@@ -17,7 +25,7 @@ class ClassWeight(Kind):
 
     expected = Message(
         Form(
-            "'balanced', or a dict of label to weight ≥ 0",
+            "'balanced', a dict of label to weight ≥ 0, or None",
             "balanced, or LABEL=WEIGHT with commas between them and no weight below 0",
             '"balanced", or a table of numbers ≥ 0',
         )
