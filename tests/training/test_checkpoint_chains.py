@@ -93,10 +93,10 @@ def test_after_a_checkpoint_that_failed_the_next_one_is_whole(tmp_path, monkeypa
     # The worker has written its file, and then another one's could not be written.
     written, whole = [], chain.Chain.write
 
-    def write(self, path, earlier, keeper, first):
+    def write(self, path, earlier, part):
         lost = None if earlier is None else (earlier[0], "of another file")
         written.append(path)
-        return whole(self, path, lost if len(written) % 2 else earlier, keeper, first)
+        return whole(self, path, lost if len(written) % 2 else earlier, part)
 
     monkeypatch.setattr(chain.Chain, "write", write)
     go(tmp_path / "run", keep_checkpoints=100, callbacks=[StopAfter(12)], **OFTEN)
