@@ -53,8 +53,8 @@ class Bound(ABC):
     def view(self, w: np.ndarray) -> Any:
         """w in the form that the other methods take it, made once for a call over all pieces.
 
-        Requires w of length `dim`, finite and read-only. Ensures that a later change of another
-        array cannot change what the view stands for, unless that array is w's own memory.
+        Requires w of length `dim`, finite and read-only, which does not change while the view is
+        used: it may share w's memory.
         """
         return w
 

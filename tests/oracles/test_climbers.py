@@ -173,7 +173,8 @@ class WholeHolding(Holding):
         value = np.array([q - p @ at for p, q in self.planes(i)])
         alpha, total = held.alpha[i], held.total[i]
         gap = total * max(value.max(), 0.0) - alpha @ value
-        assert gap <= 1e-7 * (1 + total * np.abs(value).max())
+        # A visit may take its last step before all is even.
+        assert gap <= 1e-6 * (1 + total * np.abs(value).max())
 
     def check(self, sigma):
         for _ in range(3):
