@@ -122,11 +122,12 @@ class Model:
         self, data: Any, outputs: Any = None, *, weight: Any = None, **options: Any
     ) -> Dataset:
         """As inputs, with outputs."""
-        if outputs is not None and weight is None and self.are_words(data):
-            return self.sentences(data, outputs)
         if outputs is None:
             options = recalled(self.facts.get("data"), data, options, self.task.tables)
-        return open_data(data, outputs, weight, tables=self.task.tables, **options)
+        opened = open_data(data, outputs, weight, tables=self.task.tables, **options)
+        if isinstance(opened, PairData) and weight is None and self.are_words(opened.inputs):
+            return self.sentences(opened.inputs, opened.outputs)
+        return opened
 
     def are_words(self, data: Any) -> bool:
         """Whether these are sentences in words, of which the structure makes features."""

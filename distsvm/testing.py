@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.errors import DistSVMError, TaskError, renamed
-from distsvm.oracles.python import checked
+from distsvm.oracles.python import check_largest_loss, checked
 from distsvm.oracles.task import Bounded, Task
 from distsvm.vectors import SparseVector, dot, subtract, to_dense
 
@@ -91,6 +91,7 @@ class _Check:
             raise TaskError(
                 f"rescalings is {self.task.rescalings!r}, expected margin, slack or both"
             )
+        check_largest_loss(self.task)
         try:
             pickle.loads(pickle.dumps(self.task))
         except Exception as error:

@@ -94,6 +94,16 @@ class TableData:
         ]
 
 
+def as_table(rows: Sequence[Any]) -> np.ndarray:
+    """A list of rows of numbers as an array; refused unless all rows are as long."""
+    try:
+        return np.asarray(list(rows))
+    except ValueError as error:
+        raise DataError(
+            "the rows of features are not equally long; give an array or a sparse matrix"
+        ) from error
+
+
 class PairData:
     """A list of inputs and a list of outputs, for tasks written in Python.
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from distsvm.data.dataset import Dataset, PairData, TableData, Unlabelled
+from distsvm.data.dataset import Dataset, PairData, TableData, Unlabelled, as_table
 from distsvm.data.files import find_files
 from distsvm.data.formats import RAY, file_format, format_of_names, named_format
 from distsvm.errors import ConfigError, DataError
@@ -29,7 +29,7 @@ def open_data(
     outputs: Any = None,
     weight: Any = None,
     *,
-    tables: bool = True,
+    tables: bool | None = None,
     format: str | None = None,
     **options: Any,
 ) -> Dataset:
@@ -42,9 +42,11 @@ def open_data(
         The labels of an array's rows, or the outputs of a list of inputs.
     weight : array of shape (n,), optional
         Example weights; the name of a column for Parquet files.
-    tables : bool, default True
-        False where inputs are never rows of features: an array is then a sequence of inputs, and
-        tables in files have a column of inputs, `x`, and one of outputs, `y`.
+    tables : bool, optional
+        True where inputs are always rows of features, as for classes: a list of lists of numbers
+        is then a table. False where they never are: an array is then a sequence of inputs, and
+        tables in files have a column of inputs, `x`, and one of outputs, `y`. By default arrays
+        and files are tables, and lists are not.
     format : str, optional
         What the files are, where their names do not say it: "svmlight", "libsvm", "parquet",
         "arrow", "conll", "conllu", "svmhmm", "treebank", "jsonl", or "text", which can only be
@@ -74,9 +76,10 @@ def open_data(
     5. A list, a tuple or an array of objects with outputs holds inputs of any kind, one each.
     6. Without outputs, it holds pairs (x, y), each a tuple of two.
 
-    So lists of numbers are inputs, never a table: write np.array(X) for that. Inputs in a tuple
-    are given with their outputs apart, or as PairData(inputs, outputs).
+    So lists of numbers are inputs, and a table only with tables=True: write np.array(X) for that.
+    Inputs in a tuple are given with their outputs apart, or as PairData(inputs, outputs).
     """
+    rows, tables = tables is True, tables is not False
     if hasattr(source, "specs"):
         _refuse_extra("a data set", outputs=outputs, weight=weight, format=format, **options)
         return source
@@ -101,20 +104,24 @@ def open_data(
             source, outputs = _unzipped(source)
         if not _is_sequence(outputs) and not isinstance(outputs, np.ndarray):
             raise DataError(f"outputs are {_shown(outputs)}, expected a list or an array")
-        return PairData(source, outputs, weight)
+        return (
+            TableData(as_table(source), outputs, weight)
+            if rows
+            else PairData(source, outputs, weight)
+        )
     raise DataError(f"the data is {_shown(source)}, expected {ACCEPTED}")
 
 
-def open_inputs(source: Any, *, tables: bool = True, **options: Any) -> Dataset:
+def open_inputs(source: Any, *, tables: bool | None = None, **options: Any) -> Dataset:
     """As open_data, for prediction: a list holds inputs, and labels in files are not looked at."""
     if hasattr(source, "specs") or is_ray_dataset(source) or names_files(source):
         dataset: Any = open_data(source, tables=tables, **options)
         return dataset.unlabelled() if hasattr(dataset, "unlabelled") else Unlabelled(dataset)
     _refuse_extra("data in memory", **options)
-    if tables and _is_table(source):
+    if tables is not False and _is_table(source):
         return TableData(source)
     if _is_sequence(source) or isinstance(source, np.ndarray):
-        return PairData(source)
+        return TableData(as_table(source)) if tables else PairData(source)
     raise DataError(f"the data is {_shown(source)}, expected {ACCEPTED}")
 
 

@@ -90,6 +90,15 @@ def _as_loss(loss: Any) -> float:
     raise TaskError(f"loss returned {_shown(loss)}, expected a number ≥ 0")
 
 
+def check_largest_loss(task: Task) -> None:
+    """Refuse a largest_loss that is no number, such as a method that is not called."""
+    if not isinstance(task.largest_loss, (int, float, np.number)):
+        raise TaskError(
+            f"largest_loss is {_shown(task.largest_loss)}, expected a number ≥ 0, as an attribute "
+            "or a property"
+        )
+
+
 def _as_output(method: str, answer: Any) -> Any:
     """The answer, unless it is None, which a method without a return gives."""
     if answer is None or (isinstance(answer, Bounded) and answer.output is None):
@@ -110,6 +119,7 @@ class PythonOracle(Oracle):
     piece = 256
 
     def __init__(self, task: Task, shard: Shard, rescaling: str) -> None:
+        check_largest_loss(task)
         self.task, self.shard, self.slack = task, shard, rescaling == "slack"
         self.names = shard.names
         self.inputs: Sequence[Any] = shard.x  # type: ignore[assignment]

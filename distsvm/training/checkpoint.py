@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -27,10 +27,21 @@ from distsvm.storage import (
 from distsvm.stores import StorePath
 from distsvm.version import __version__
 
-FORMAT = 1
+FORMAT = 2
+"""In format 1 every file of planes was whole."""
 # Arrays as long as w; the optional ones may be empty.
 VECTORS = {"w", "frozen_a", "frozen_apart"}
 OPTIONAL = {"best_w", "start", "average", "validation_w"}
+
+
+Files: TypeAlias = list[tuple[str, "str | None"]]
+
+
+class Written(NamedTuple):
+    """A checkpoint that was written: its size, and path and digest of each shard's planes."""
+
+    n_bytes: int
+    files: Files
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +71,12 @@ class Checkpoint:
             shown = error if isinstance(error, ValueError) else repr(error)
             raise CheckpointError(f"{self.folder} is damaged: {shown}") from error
 
-    def plane_files(self) -> list[tuple[str, str | None]]:
+    def plane_files(self) -> Files:
         """Path and digest of each shard's planes; None for planes that were not written."""
         return _plane_files(self.folder, self.planes)
 
 
-def _plane_files(folder: Place, digests: list[str | None]) -> list[tuple[str, str | None]]:
+def _plane_files(folder: Place, digests: list[str | None]) -> Files:
     return [
         (str((folder / planes_name(shard)).absolute()), digest)
         for shard, digest in enumerate(digests)
@@ -89,17 +100,21 @@ def write_checkpoint(
     shards: range,
     planes: bool,
     keep: int,
-) -> int:
-    """Write the checkpoint after round `number`, and return its size in bytes.
+    earlier: Files | None = None,
+) -> Written:
+    """Write the checkpoint after round `number`.
 
-    Each worker writes its own shards' planes. Without `planes` there are none in it: it needs
-    little room.
+    Each worker writes its own shards' planes, but for those that it has written to the files
+    `earlier`. Without `planes` there are none in it: it needs little room.
     """
     home = checkpoints_home(run_dir)
     folder = home / f"round-{number:08d}"
     with written_aside(folder) as aside:
         digest = write_arrays(aside / "driver.npz", arrays)
-        paths = [(str((aside / planes_name(shard)).absolute()),) for shard in shards]
+        paths = [
+            (str((aside / planes_name(shard)).absolute()), earlier[shard] if earlier else None)
+            for shard in shards
+        ]
         digests: list[str | None] = [None] * len(shards)
         if planes:
             digests = executor.run("save_planes", shards=shards, each=paths)
@@ -113,8 +128,9 @@ def write_checkpoint(
     for old in (*checkpoint_folders(run_dir)[:-keep], *_left_by_a_kill(home)):
         remove_folder(old)
     # For workers that are lost later.
-    executor.recall("recall_planes", shards=shards, each=_plane_files(folder, digests))
-    return n_bytes
+    files = _plane_files(folder, digests)
+    executor.recall("recall_planes", shards=shards, each=files)
+    return Written(n_bytes, files)
 
 
 def latest_checkpoint(run_dir: Place) -> Checkpoint | None:

@@ -112,7 +112,8 @@ class TrainConfig:
         (memory:// for "serial" and "threads"). In a store, history.jsonl is written anew with each
         checkpoint; a checkpoint that the store refuses is noted, and the run goes on.
     checkpoint_rounds, checkpoint_seconds : default 100 and 60
-        Write a checkpoint after so many rounds or seconds, whichever comes first.
+        Write a checkpoint after so many rounds or seconds, whichever comes first. On a disk,
+        planes of examples whose planes did not change are hard links to the checkpoint before.
     checkpoint_share : float in (0, 1], default 0.1
         Checkpoints take at most this part of a session's time, or 1 s if that is more: one that
         would take longer is put off. 1 puts off none. The last one is always written.

@@ -16,6 +16,7 @@ from distsvm.oracles.task import Task
 from distsvm.solvers.base import Round, State
 from distsvm.training.checkpoint import (
     Checkpoint,
+    Files,
     check_same_problem,
     checkpoint_folders,
     read_checkpoint,
@@ -90,6 +91,7 @@ class Saving:
         self.last: int | None = None
         """The round that the newest checkpoint was written after."""
         self.n_written, self.n_bytes, self.spent_s, self._last_s = 0, 0, 0.0, 0.0
+        self._files: Files | None = None
         self._began_s = time.perf_counter()
         self.wait()
 
@@ -132,12 +134,13 @@ class Saving:
         arrays = state.arrays()
         if watch.w is not None:
             arrays["validation_w"] = watch.w
-        self.n_bytes = write_checkpoint(
+        written = write_checkpoint(
             self.folder.path, number=state.number, problem=self.problem, elapsed_s=elapsed_s,
             seconds=state.clock.seconds, notes={"validation": watch.notes(), "load_s": load_s},
             arrays=arrays, executor=self.executor, shards=self.shards, planes=planes,
-            keep=self.config.keep_checkpoints,
+            keep=self.config.keep_checkpoints, earlier=self._files,
         )  # fmt: skip
+        self.n_bytes, self._files = written
         self.last = state.number
         self.n_written += 1
 

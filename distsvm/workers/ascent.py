@@ -214,9 +214,14 @@ class BlockAscent:
 
     # --- checkpoints -----------------------------------------------------------------------
 
-    def state(self) -> dict[str, np.ndarray]:
-        """Everything that a later run needs to go on with the same bits."""
-        return self.stock.state() | {
+    @property
+    def changed(self) -> np.ndarray | None:
+        """As of its stock."""
+        return self.stock.changed
+
+    def state(self, rows: np.ndarray | None = None) -> dict[str, np.ndarray]:
+        """Everything that a later run needs to go on with the same bits; rows as in its stock."""
+        return self.stock.state(rows) | {
             "number": np.array(self.number), "share": self.share, "before": self._earlier(),
         }  # fmt: skip
 

@@ -28,6 +28,8 @@ class PlaneCache:
         self._stamp = np.full(shape, NEVER, dtype=np.int64)
         self._output = oracle.slots(size)
         self._clock = 0
+        self.changed = np.zeros(oracle.n, dtype=bool)
+        """Examples whose planes are others than those that were last written."""
 
     @property
     def n_planes(self) -> int:
@@ -50,7 +52,9 @@ class PlaneCache:
         key = self.oracle.keys(planes.output)
         stamp = self._stamp[planes.row]
         same = (self._key[planes.row] == key[:, None]) & (stamp != NEVER)
-        slot = np.where(same.any(axis=1), same.argmax(axis=1), stamp.argmin(axis=1))
+        known = same.any(axis=1)
+        slot = np.where(known, same.argmax(axis=1), stamp.argmin(axis=1))
+        self.changed[planes.row[~known]] = True
         self._key[planes.row, slot] = key
         self._loss[planes.row, slot] = planes.loss
         self._stamp[planes.row, slot] = self._clock
@@ -76,15 +80,22 @@ class PlaneCache:
         chosen = Planes(row, self._output[row * self.size + slot], self._loss[row, slot])
         return chosen, highest[used]
 
-    def state(self) -> dict[str, np.ndarray]:
-        """Everything that a later run needs to go on with the same bits."""
+    def state(self, rows: np.ndarray | None = None) -> dict[str, np.ndarray]:
+        """Everything that a later run needs to go on with the same bits.
+
+        Where rows are given, the planes are those of these examples; all else is of all.
+        """
         if not self.size:
             return {}
-        row, slot = np.nonzero(self._stamp != NEVER)
+        filled = self._stamp != NEVER
+        stamp = self._stamp[filled]
+        if rows is not None:
+            filled = filled & np.isin(np.arange(self.oracle.n), rows)[:, None]
+        row, slot = np.nonzero(filled)
         planes = Planes(row, self._output[row * self.size + slot], self._loss[row, slot])
         return self.oracle.pack(planes) | {
             "slot": slot,
-            "stamp": self._stamp[row, slot],
+            "stamp": stamp,
             "clock": np.array(self._clock),
         }
 
@@ -103,4 +114,5 @@ class PlaneCache:
         self._stamp[planes.row, slot] = stamp
         self._output[planes.row * self.size + slot] = planes.output
         self._clock = clock
+        self.changed[:] = True
         return True

@@ -104,8 +104,11 @@ class PiecedAscent:
 
     # --- checkpoints -----------------------------------------------------------------------
 
-    def state(self) -> Mapping[str, np.ndarray]:
-        """As BlockAscent.state; each array is read when it is asked for."""
+    changed = None
+    """What is on the shelf is written whole."""
+
+    def state(self, rows: np.ndarray | None = None) -> Mapping[str, np.ndarray]:
+        """As BlockAscent.state, of all examples; each array is read when it is asked for."""
         if self._shelf is None:
             self._all(lambda ascent: None)
         assert self._shelf is not None

@@ -24,7 +24,8 @@ from distsvm.messages import Ascended, Ascent, Facts, Holding, Planes, Score, Su
 from distsvm.oracles.climber import Live
 from distsvm.oracles.oracle import Oracle, Separation
 from distsvm.oracles.task import Task
-from distsvm.storage import place, read_each, write_each
+from distsvm.storage import place
+from distsvm.workers import chain
 from distsvm.workers.ascent import BlockAscent
 from distsvm.workers.cache import PlaneCache
 from distsvm.workers.pieced_ascent import PiecedAscent
@@ -96,6 +97,7 @@ class ShardWorker:
         self._round: int | None = None
         self._answers: list[Separation] = []
         self._turn, self._ends_at = 0, math.inf
+        self._chain = chain.Chain()
         self.ascent: BlockAscent | PiecedAscent | None = None
         return self.oracle.unseen()
 
@@ -320,9 +322,13 @@ class ShardWorker:
         self._turn = int(turn)
         return True
 
-    def save_planes(self, path: str) -> str:
-        """Write the planes to a file, and return its digest."""
-        return write_each(place(path), self._learned())
+    def save_planes(self, path: str, earlier: tuple[str, str | None] | None = None) -> str:
+        """Write the planes to a file, and return its digest.
+
+        Planes that the file `earlier`, given by path and digest, has are not written again.
+        """
+        own = self.cache if self.ascent is None else self.ascent
+        return self._chain.write(path, earlier, own, {"turn": np.array(self._turn)})
 
     def load_planes(self, path: str, digest: str | None) -> bool:
         """Take up the planes that `save_planes` wrote; False where they are of other pieces.
@@ -332,7 +338,7 @@ class ShardWorker:
         if digest is None:
             return False
         try:
-            return self._take_up(read_each(place(path), CheckpointError, digest))
+            return self._take_up(chain.read(path, digest, self.oracle))
         except CheckpointError:
             raise
         except DAMAGE as error:

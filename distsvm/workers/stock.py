@@ -38,6 +38,8 @@ class PlaneStock:
     def __init__(self, oracle: Oracle, total: np.ndarray, max_bytes: float) -> None:
         self.oracle, self.total, self.max_bytes = oracle, total, max_bytes
         self.n_refused = 0
+        self.changed = np.zeros(oracle.n, dtype=bool)
+        """Examples whose planes are others than those that were last written."""
         for size in range(FIRST_SIZE, LEAST_SIZE - 1, -1):
             self._make(size)
             if self.n_bytes <= max_bytes:
@@ -119,6 +121,7 @@ class PlaneStock:
 
     def _put(self, planes: Planes, key: np.ndarray, slot: np.ndarray) -> None:
         held, row = self.held, planes.row
+        self.changed[row] = True
         held.count[row] = np.maximum(held.count[row], slot + 1)
         self.key[row, slot], held.loss[row, slot] = key, planes.loss
         held.alpha[row, slot], held.idle[row, slot] = 0.0, 0
@@ -150,6 +153,7 @@ class PlaneStock:
         rows = np.flatnonzero(idle.any(axis=1))
         if not rows.size:
             return
+        self.changed[rows] = True
         kept = self._filled(rows) & ~idle[rows]
         order = np.argsort(~kept, axis=1, kind="stable")  # the kept ones first, in their order
         for array in (held.loss, held.alpha, held.idle, self.key):
@@ -180,14 +184,18 @@ class PlaneStock:
 
     # --- checkpoints -----------------------------------------------------------------------
 
-    def state(self) -> dict[str, np.ndarray]:
-        """Everything that a later run needs to go on with the same bits."""
-        planes, slot = self._all()
-        row, held = planes.row, self.held
+    def state(self, rows: np.ndarray | None = None) -> dict[str, np.ndarray]:
+        """Everything that a later run needs to go on with the same bits.
+
+        Where rows are given, the planes are those of these examples; all else is of all.
+        """
+        held, filled = self.held, self._filled(slice(None))
+        rows = np.arange(self.oracle.n) if rows is None else rows
+        planes, slot = held_planes(held, self.outputs, rows)
         return self.oracle.pack(planes) | {
-            "slot": slot, "alpha": held.alpha[row, slot], "idle": held.idle[row, slot],
+            "slot": slot, "alpha": held.alpha[filled], "idle": held.idle[filled],
             "gap": held.gap, "size": np.array(self.size), "refused": np.array(self.n_refused),
-            "gram": held.gram[self._filled_pairs()],
+            "gram": held.gram[self._pairs(rows)],
         }  # fmt: skip
 
     def room(self, state: dict[str, np.ndarray]) -> tuple[int, int]:
@@ -220,8 +228,9 @@ class PlaneStock:
         held.loss[row, slot], held.alpha[row, slot], held.idle[row, slot] = planes.loss, alpha, idle
         self.key[row, slot] = self.oracle.keys(planes.output)
         self.outputs[row * self.size + slot] = planes.output
-        held.gram[self._filled_pairs()] = gram  # made anew it might differ in a last bit
+        held.gram[self._pairs(np.arange(n))] = gram  # made anew it might differ in a last bit
         self.n_refused = refused
+        self.changed[:] = True
 
     def _bytes_for(self, size: int) -> float:
         """n_bytes with room for `size` planes of each example."""
@@ -230,9 +239,9 @@ class PlaneStock:
         by_plane = (self.n_bytes - fixed - held.gram.nbytes) / self.size
         return fixed + by_plane * size + held.gram.nbytes * (size / self.size) ** 2
 
-    def _filled_pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Example and both slots of every product of two planes that are there."""
-        count = self.held.count.astype(np.int64)
-        row = np.repeat(np.arange(count.size), count**2)
+    def _pairs(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Example and both slots of every product of two planes of these examples."""
+        count = self.held.count[rows].astype(np.int64)
+        row = np.repeat(rows, count**2)
         place = np.arange(row.size) - np.repeat(offsets(count**2)[:-1], count**2)
-        return row, *np.divmod(place, count[row])
+        return row, *np.divmod(place, np.repeat(count, count**2))

@@ -57,6 +57,9 @@ class WholeStock:
         outputs = self.oracle.outputs(number)
         return Planes(row, outputs, self.oracle.losses(row, outputs)), alpha[row, number]
 
+    changed = None
+    """Planes of no example are written."""
+
     def insert(self, planes: Planes) -> None:
         """Nothing to do: all are there."""
 
@@ -79,8 +82,8 @@ class WholeStock:
 
     # --- checkpoints -----------------------------------------------------------------------
 
-    def state(self) -> dict[str, np.ndarray]:
-        """Everything that a later run needs to go on with the same bits."""
+    def state(self, rows: np.ndarray | None = None) -> dict[str, np.ndarray]:
+        """Everything that a later run needs to go on with the same bits: α, and no planes."""
         row, number = np.nonzero(self.held.alpha)
         return {
             "row": row, "output": number, "alpha": self.held.alpha[row, number],

@@ -57,6 +57,8 @@ def test_a_model_applies_its_templates_to_words(options, tmp_path):
     tags = [tags for _, tags in SENTENCES]
     score, same = model.evaluate(WORDS, tags), model.evaluate(path)
     assert (score.loss, score.n_correct) == (same.loss, same.n_correct)
+    for data in ((WORDS, tags), list(zip(WORDS, tags, strict=True))):
+        assert model.evaluate(data).loss == same.loss
     tagger = SequenceTagger(**QUICK, data_options=options).fit(path)
     assert tagger.predict(WORDS) == expected
     assert tagger.score(WORDS, tags) == tagger.score(path)

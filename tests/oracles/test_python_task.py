@@ -56,6 +56,7 @@ def broken(**methods):
         ({"joint_features": lambda self, x, y: None}, "joint_features returned None"),
         ({"joint_features": lambda self, x, y: "abc"}, "joint_features returned 'abc'"),
         ({"largest_loss": 0.4}, "above largest_loss, which is 0.4"),
+        ({"largest_loss": lambda self: 1.0}, r"largest_loss is .* \(method\), expected a number"),
         ({"dim": 0}, "dim is 0"),
         ({"rescalings": frozenset({"hinge"})}, "rescalings"),
     ],
@@ -122,6 +123,12 @@ def test_training_oracle_refuses_broken_answers_with_the_example(methods, messag
     w = 5 * np.random.default_rng(0).standard_normal(ToyChain().dim)
     with pytest.raises(TaskError, match=message):
         oracle(broken(**methods), first=100).separate(w, np.arange(6))
+
+
+def test_training_refuses_a_largest_loss_that_is_no_number():
+    task = broken(largest_loss=lambda self: 1.0)
+    with pytest.raises(TaskError, match=r"largest_loss is .* \(method\), expected a number"):
+        train(task, *map(list, zip(*EXAMPLES, strict=True)), executor="serial")
 
 
 def test_values_and_sums_equal_the_features():

@@ -7,6 +7,7 @@ from toy_tasks import ToyChain, toy_chains
 
 from distsvm import train
 from distsvm.training import saving
+from distsvm.training.checkpoint import Written
 from distsvm.training.config import TrainConfig
 from distsvm.training.saving import Saving
 from distsvm.training.validation import Watch
@@ -27,7 +28,7 @@ def spent(clock, monkeypatch, n_rounds=400, **config):
 
     def write(*_, **__):
         clock.now += WRITE_S
-        return 7
+        return Written(7, [])
 
     monkeypatch.setattr(saving, "write_checkpoint", write)
     folder = SimpleNamespace(path=None, secure_history=lambda: None)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from distsvm import checks
-from distsvm.data.features import as_rows
+from distsvm.data.features import DenseRows, SparseRows, as_rows
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
 from distsvm.messages import Summary, feature_name
@@ -74,6 +74,11 @@ class ClassTask(Task):
 
     def scan(self, shard: Shard) -> Summary:
         _check_number("intercept_scaling", self.intercept_scaling)
+        if not isinstance(shard.x, (DenseRows, SparseRows)):
+            raise DataError(
+                f"{shard.source}: the inputs are no rows of features; give an array or a sparse "
+                "matrix of shape (examples, columns)"
+            )
         # Ranges take a vector of the length of a row; where rows are huge, only if they are needed.
         n_columns = getattr(shard.x, "n_columns", 0)
         return summarise(shard, ranges=self.scale or n_columns <= RANGED_COLUMNS)
