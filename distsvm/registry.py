@@ -99,14 +99,17 @@ class Registry(Mapping[str, T], Generic[T]):
             try:
                 found[name] = self[name]
             except ConfigError as error:
-                if name not in self._failed:
-                    log.warning("%s", error)
-                    self._failed.add(name)
-        for name in self._built_in.keys() & self._points.keys() - self._failed:
-            log.warning("%s: distsvm has this %s itself", self._called(self._points[name]),
-                        self._kind)  # fmt: skip
-            self._failed.add(name)
+                self._warn_once(name, str(error))
+        for name in self._built_in.keys() & self._points.keys():
+            self._warn_once(
+                name, f"{self._called(self._points[name])}: distsvm has this {self._kind} itself"
+            )
         return found
+
+    def _warn_once(self, name: str, text: str) -> None:
+        if name not in self._failed:
+            self._failed.add(name)  # first, as what shows a warning may ask for all again
+            log.warning("%s", text)
 
     def _of_package(self, point: EntryPoint) -> T:
         called = self._called(point)

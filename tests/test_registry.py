@@ -139,6 +139,23 @@ def test_a_package_installed_in_a_running_process_is_found_until_it_is_removed(
     assert found() == before
 
 
+def test_what_shows_the_warning_may_ask_for_all_structures_itself(registry):
+    registry(broken="no_such_package:X")
+    told = []
+
+    class Asking(logging.Handler):
+        def emit(self, record):
+            told.append(list(structures()))
+
+    handler = Asking()
+    logging.getLogger("distsvm").addHandler(handler)
+    try:
+        structures()
+    finally:
+        logging.getLogger("distsvm").removeHandler(handler)
+    assert told == [["classes", "sequences", "trees"]]
+
+
 def test_a_saved_task_that_no_structure_has_is_named():
     with pytest.raises(errors.ModelError, match=r"task 'x\.Y', which is not built in; pass its"):
         rebuild({"task": "x.Y", "fields": {}}, {})
