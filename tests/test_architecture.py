@@ -221,3 +221,12 @@ def test_public_paths_of_what_moved_into_structures_stay():
     from distsvm.data.tree_drawing import draw_tree
 
     assert all(map(callable, (make_tagged_sentences, make_treebank, Templates, draw_tree)))
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "solvers").glob("*.py")), ids=lambda p: p.name)
+def test_solvers_leave_products_of_vectors_to_points_and_risks(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module == "distsvm.vectors":
+            assert {alias.name for alias in node.names} <= {"Vector"}
+        assert not (isinstance(node, ast.ImportFrom) and node.module == "distsvm.risks.algebra")
+        assert not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult))
