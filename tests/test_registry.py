@@ -140,6 +140,6 @@ def test_a_package_installed_in_a_running_process_is_found_until_it_is_removed(
 
 
 def test_a_saved_task_that_no_structure_has_is_named():
-    with pytest.raises(errors.UnknownTask, match=r"task 'x\.Y', which is not built in; pass its"):
+    with pytest.raises(errors.ModelError, match=r"task 'x\.Y', which is not built in; pass its"):
         rebuild({"task": "x.Y", "fields": {}}, {})
     assert issubclass(ToyChain, Task)
