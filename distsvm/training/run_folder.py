@@ -203,8 +203,9 @@ class RunFolder:
             ) from error
         if isinstance(self.path, Path):
             for name in WRITTEN:
-                for left in self.path.glob(f".{name}-*.part"):  # by a driver that was killed here
-                    remove_folder(left)
+                for end in ("part", "old"):
+                    for left in self.path.glob(f".{name}-*.{end}"):  # by a driver that was killed
+                        remove_folder(left)
         state = "finished" if result.stop_reason in FINISHED else "stopped"
         self._session.note(state=state, stop_reason=result.stop_reason)
 

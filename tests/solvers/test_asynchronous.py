@@ -105,7 +105,10 @@ def test_what_blocks_answer_is_what_their_alpha_say():
             "for solver='multi-plane', not 'one-slack'",
         ),
         ({"asynchronous": True, "solver": "auto", "cache_size": 3}, "this run's is one-slack"),
-        ({"asynchronous": True, "executor": "processes"}, "expected 'threads' or 'serial', for"),
+        (
+            {"asynchronous": True, "executor": "processes"},
+            "expected executor='threads' or 'serial', for",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(config, text):

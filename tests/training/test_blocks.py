@@ -183,7 +183,7 @@ def test_a_run_keeps_the_solver_that_auto_took(tmp_path):
         folder = tmp_path / executor
         train(MulticlassTask(), data, run_dir=folder, executor=executor, max_rounds=2)
         name = json.loads((folder / "run.json").read_text())["problem"]["config"]["solver"]
-        assert name == {"serial": "MultiPlane", "processes": "OneSlack"}[executor]
+        assert name == {"serial": "multi-plane", "processes": "one-slack"}[executor]
         result = resume(folder, executor=other, max_rounds=4)
         assert result.n_rounds == 4
 

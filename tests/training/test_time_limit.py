@@ -10,8 +10,8 @@ from run_examples import INPUTS, OUTPUTS, go, history
 from toy_tasks import ToyChain, toy_chains
 
 from distsvm import SequenceTask, path, train
-from distsvm.oracles import oracle
-from distsvm.training import trainer
+from distsvm.oracles import bound
+from distsvm.training import loaded, run, trainer
 from distsvm.training.checkpoint import latest_checkpoint
 
 N = len(INPUTS)
@@ -37,7 +37,7 @@ class SlowChain(ToyChain):
 def clock(monkeypatch):
     NOW[0] = 0.0
     stopped = SimpleNamespace(perf_counter=lambda: NOW[0], time=lambda: NOW[0])
-    for module in (oracle, trainer):
+    for module in (bound, trainer, loaded, run):
         monkeypatch.setattr(module, "time", stopped)
 
 
@@ -81,7 +81,7 @@ def test_a_round_asked_in_parts_ends_too(optimum):
 def test_a_compiled_task_without_one_whole_round_has_the_bound_of_the_largest_loss(
     solver, monkeypatch
 ):
-    monkeypatch.setattr(oracle, "time", SimpleNamespace(time=lambda: 1.0))
+    monkeypatch.setattr(bound, "time", SimpleNamespace(time=lambda: 1.0))
     sentences = [[[f"s{symbol}"] for symbol in line] for line in INPUTS]
     tags = [["AB"[tag] for tag in own] for own in OUTPUTS]
     result = train(
