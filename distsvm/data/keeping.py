@@ -18,7 +18,7 @@ from distsvm.wording import Setting, message
 MEGABYTE = 2**20
 PIECE_SHARE = 8
 """A piece is at most this part of a worker's memory: larger ones save no time."""
-PROCESS_MB = 85.0
+PROCESS_MB = 80.0
 """Of a worker process without examples."""
 COPIES = 5.0
 """How often a piece is there at the peak: as text, as Python objects and as arrays while it is

@@ -147,7 +147,7 @@ class TrainConfig:
     worker_memory_mb: float | None = option(
         None, kind=number(above=0), flag="--worker-memory", metavar="MB", group=PLACE, free=True,
         unit="MiB", usual="none",
-        help="limit of a worker's memory, of which its process takes 85 and its vectors of the "
+        help="limit of a worker's memory, of which its process takes 80 and its vectors of the "
         "length of w take 5·8·dim bytes, in multi-plane 8·8·dim; 40 more is the least that is "
         "accepted. Examples, which must be in files, are worked through in pieces of at most an "
         "eighth of it, read in every round from {cache_dir} or the temporary files; there "

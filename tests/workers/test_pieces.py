@@ -264,11 +264,11 @@ def test_a_limit_that_leaves_no_room_beside_the_vectors_is_refused_with_what_is_
     run = {"executor": "serial", "n_shards": 2, "solver": "one-slack", "max_rounds": 1}
     run |= {"cache_dir": tmp_path / "packed", "C": 1.0}
     vectors_mb = 5 * 2 * 10_000_001 * 8 / 2**20
-    needed = math.ceil(85 + vectors_mb + 40)
+    needed = math.ceil(80 + vectors_mb + 40)
     with pytest.raises(ConfigError, match=f"a worker needs {needed} at least.* 5 vectors of"):
         distsvm.train(MulticlassTask(), str(path), worker_memory_mb=needed - 1, **run)
-    with pytest.raises(ConfigError, match="worker_memory_mb=124.0: a worker needs 125 at least"):
-        distsvm.train(MulticlassTask(), str(path), worker_memory_mb=124, **run)
+    with pytest.raises(ConfigError, match=r"worker_memory_mb=119\.0: a worker needs 120 at least"):
+        distsvm.train(MulticlassTask(), str(path), worker_memory_mb=119, **run)
 
 
 def test_pieces_are_smaller_beside_long_vectors(tmp_path):
@@ -276,7 +276,7 @@ def test_pieces_are_smaller_beside_long_vectors(tmp_path):
     assert limit.piece_mb == 125.0
     assert replace(limit, dim=1_000_000).piece_mb == 125.0
     long = replace(limit, dim=20 * 2**17)  # 20 MB a vector, 100 MB in all
-    assert replace(long, memory_mb=400.0).piece_mb == (400 - 85 - 100) / 5
+    assert replace(long, memory_mb=400.0).piece_mb == (400 - 80 - 100) / 5
     assert replace(long, memory_mb=400.0, dim=0).piece_mb == 50.0
 
 
