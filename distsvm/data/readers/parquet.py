@@ -32,7 +32,7 @@ UNKNOWN_WIDTH = 64
 COPIES = 2.0  # of a piece: what is read, and what it becomes
 COPIES_OF_VALUES = 10.0  # Python objects are large
 MEGABYTE = 2**20
-ARROW_MB = 35.0  # of pyarrow itself; as measured, and so are the copies of a group of rows
+ARROW_MB = 48.0  # of pyarrow itself; as measured, and so are the copies of a group of rows
 GROUP_COPIES = 3.0
 
 Names: TypeAlias = "tuple[str | None, str | None, str | None, tuple[str, ...] | None]"
