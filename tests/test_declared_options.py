@@ -71,10 +71,7 @@ def test_every_option_is_in_help_files_and_the_page(own):
 
 
 def test_the_page_in_the_docs_is_the_one_that_is_made():
-    there = PACKAGE.parent / "docs" / "options.md"
-    if not there.exists():
-        pytest.skip("there is no page docs/options.md")
-    text = there.read_text(encoding="utf-8")
+    text = (PACKAGE.parent / "docs" / "options.md").read_text(encoding="utf-8")
     assert text == filled(text)
     assert TABLES in text
 

@@ -51,12 +51,13 @@ class SerialExecutor(Executor):
         groups: Sequence[range],
         each: Sequence[tuple[Any, ...]] | None = None,
     ) -> list[Any]:
-        shards = [shard for group in groups for shard in group]
-        results = iter(self.run(method, *args, shards=shards, each=each))
-        return [
-            tree.root({(0, i): next(results) for i in range(len(group))}, len(group))
-            for group in groups
-        ]
+        sums, first = [], 0
+        for group in groups:  # one after another: only one group's results are in memory
+            own = each[first : first + len(group)] if each else None
+            results = self.run(method, *args, shards=group, each=own)
+            sums.append(tree.root({(0, i): one for i, one in enumerate(results)}, len(group)))
+            first += len(group)
+        return sums
 
     def map(self, function: Callable[..., Any], items: Iterable[Any], *args: Any) -> Iterator[Any]:
         return (function(item, *args) for item in items)

@@ -87,8 +87,10 @@ class Solver(ABC, Generic[R, S]):
         Under which it is registered, and in the history.
     Options : type
         A dataclass of its options, which may all be left out.
+    State : type
+        What it knows between two rounds; checkpoints save its declared fields.
     needs : frozenset of str
-        What a task's oracle must be able to do; see missing_capability.
+        What a task's oracle must be able to do: names of CAPABILITIES.
     columns : tuple of Column
         Its own columns of the history.
     worker_vectors : int

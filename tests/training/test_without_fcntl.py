@@ -48,7 +48,7 @@ def test_a_run_folder_without_fcntl_is_refused_by_name(tmp_path):
 
 
 def test_a_store_needs_no_fcntl():
-    pytest.importorskip("fsspec")
+    pytest.importorskip("fsspec", reason="fsspec is not installed")
     code = DATA + (
         "import distsvm\n"
         "distsvm.train(distsvm.MulticlassTask(), X, y, run_dir='memory://runs/1', max_rounds=2,"
