@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from distsvm.data.dataset import Dataset, PairData, TableData, Unlabelled, as_table
+from distsvm.data.dataset import Dataset, PairData, TableData, Unlabelled
 from distsvm.data.files import find_files
 from distsvm.data.formats import RAY, file_format, format_of_names, named_format
 from distsvm.errors import ConfigError, DataError
@@ -104,11 +104,7 @@ def open_data(
             source, outputs = _unzipped(source)
         if not _is_sequence(outputs) and not isinstance(outputs, np.ndarray):
             raise DataError(f"outputs are {_shown(outputs)}, expected a list or an array")
-        return (
-            TableData(as_table(source), outputs, weight)
-            if rows
-            else PairData(source, outputs, weight)
-        )
+        return (_as_table if rows else PairData)(source, outputs, weight)
     raise DataError(f"the data is {_shown(source)}, expected {ACCEPTED}")
 
 
@@ -121,7 +117,7 @@ def open_inputs(source: Any, *, tables: bool | None = None, **options: Any) -> D
     if tables is not False and _is_table(source):
         return TableData(source)
     if _is_sequence(source) or isinstance(source, np.ndarray):
-        return TableData(as_table(source)) if tables else PairData(source)
+        return _as_table(source) if tables else PairData(source)
     raise DataError(f"the data is {_shown(source)}, expected {ACCEPTED}")
 
 
@@ -133,6 +129,16 @@ def kind_of_files(source: Any, format: str | None = None, tables: bool = True) -
     if hasattr(source, "specs") or not names_files(source):
         return None
     return named_format(format) if format else format_of_names(find_files(source), tables)
+
+
+def _as_table(rows: Sequence[Any], outputs: Any = None, weight: Any = None) -> TableData:
+    try:
+        table = np.asarray(list(rows))
+    except ValueError as error:
+        raise DataError(
+            "the rows of features are not equally long; give an array or a sparse matrix"
+        ) from error
+    return TableData(table, outputs, weight)
 
 
 def names_files(source: Any, outputs: Any = None) -> bool:

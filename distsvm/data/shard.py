@@ -98,12 +98,25 @@ class Shard:
         """What messages call the examples."""
         return Names(range(self.n), self.first, self.locate)
 
+    def part(self, rows: range) -> Shard:
+        """Return the examples with these numbers, in the same memory."""
+        x, y, weight = (_part(items, rows) for items in (self.x, self.y, self.weight))
+        first = None if self.first is None else self.first + rows.start
+        locate = None if self.locate is None else partial(_locate_taken, self.locate, rows)
+        return replace(self, x=x, y=y, weight=weight, first=first, locate=locate)
+
     def take(self, which: np.ndarray) -> Shard:
-        """A copy of the examples with these numbers, in this order, as a shard of other data."""
+        """Return a copy of the examples with these numbers, in this order."""
         weight = None if self.weight is None else self.weight[which]
         locate = None if self.locate is None else partial(_locate_taken, self.locate, which)
         x, y = _taken(self.x, which), _taken(self.y, which)
         return Shard(x, y, weight, source=self.source, locate=locate, columns=self.columns)
+
+
+def _part(items: Any, rows: range) -> Any:
+    if hasattr(items, "n_rows"):
+        return items.rows(rows.start, rows.stop)
+    return None if items is None else items[rows.start : rows.stop]
 
 
 def _taken(items: Any, which: np.ndarray) -> Any:
@@ -114,7 +127,7 @@ def _taken(items: Any, which: np.ndarray) -> Any:
     return [items[i] for i in which.tolist()]
 
 
-def _locate_taken(locate: Locate, which: np.ndarray, row: int) -> str | None:
+def _locate_taken(locate: Locate, which: range | np.ndarray, row: int) -> str | None:
     return locate(int(which[row]))
 
 

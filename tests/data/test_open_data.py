@@ -38,8 +38,8 @@ def test_arrays_matrices_and_frames_are_tables(table):
 def test_pandas_frames_are_tables():
     pd = pytest.importorskip("pandas")
     data = open_data(pd.DataFrame(X), pd.Series(list("aba")))
-    np.testing.assert_array_equal(data.x.values, X)
-    assert data.y.tolist() == ["a", "b", "a"]
+    np.testing.assert_array_equal(data.shard.x.values, X)
+    assert data.shard.y.tolist() == ["a", "b", "a"]
 
 
 def test_weights_go_with_data_in_memory():

@@ -52,30 +52,35 @@ before, from `place` on, which is where the file is and where one begins."""
 
 
 def cut_files(
-    paths: Sequence[str], n_shards: int | None, starts: Starts | None = None, what: str = "examples"
+    paths: Sequence[str],
+    n_shards: int | None,
+    starts: Starts | None = None,
+    what: str = "examples",
+    min_bytes: int = MIN_BYTES,
 ) -> list[tuple[Part, ...]]:
-    """n_shards runs of examples of about equal bytes, none of them empty.
+    """Return n_shards runs of examples of about equal bytes, none of them empty.
 
-    By default 16, or as many as have 64 KiB of text each. Fewer (with a warning, if the number was
-    given) where there are too few examples, or too few packed files, which are never cut. Only the
-    neighbourhood of possible cuts is read, unless examples are about as long as the runs.
+    The default is 16, or fewer so that each has min_bytes of text. There are fewer (with a warning,
+    if n_shards is given) where there are too few examples, or too few packed files, which are never
+    cut. Only the neighbourhood of possible cuts is read, unless examples are about as long as the
+    runs.
 
     Parameters
     ----------
     starts : Starts, optional
-        By default every line that is neither blank nor a comment is an example.
+        Default: every line that is neither blank nor a comment is an example.
     what : str
-        What the file has none of, if it has none.
+        The name of examples in the error about a file that has none.
     """
     if n_shards is not None and n_shards < 1:
         raise ConfigError("n_shards", n_shards, whole(least=1).expected)
     n_bytes = text_bytes(paths)
-    n_parts = n_shards or max(1, min(MAX_SHARDS, n_bytes // MIN_BYTES))
+    n_parts = n_shards or max(1, min(MAX_SHARDS, n_bytes // min_bytes))
     starts = starts or example_starts
-    units = _units(paths, n_bytes // (n_parts * UNITS_PER_SHARD), starts, what)
+    units = _units(paths, max(1, n_bytes // (n_parts * UNITS_PER_SHARD)), starts, what)
     if len(units) < n_parts:
         units = _units(paths, 1, starts, what)
-    costs = np.array([unit.n_bytes for unit in units], dtype=np.float64)
+    costs = np.array([max(1, unit.n_bytes) for unit in units], dtype=np.float64)
     runs = partition(costs, min(n_parts, len(units)))
     if n_shards is not None and len(runs) < n_shards:
         asked = Setting("n_shards", n_shards)
@@ -151,12 +156,13 @@ class _Kept:
 
 
 def _units(paths: Sequence[str], spacing: int, starts: Starts, what: str) -> list[Part]:
-    """Parts of at least `spacing` bytes, where they are not the last; a packed file is one."""
+    """Return parts of `spacing` bytes or more, but for the last of a file; a packed file is one."""
     units: list[Part] = []
     for path in paths:
+        is_one = bool(packing(path)) or file_bytes(path) <= spacing
         with opened(path, CUT_READ_AHEAD) as file:
             found = starts(file, spacing, 0)
-            places = list(islice(found, 1) if packing(path) else found)
+            places = list(islice(found, 1) if is_one else found)
         if not places:
             raise DataError(f"{path}: the file has no {what}")
         if packing(path):

@@ -19,7 +19,7 @@ from distsvm.oracles.climber import Flat
 from distsvm.oracles.oracle import Oracle
 from distsvm.oracles.packing import Numbering
 from distsvm.oracles.search import Separation
-from distsvm.structures.trees.kernels import cky, cky_brackets, cky_rows, cky_words, climb_trees
+from distsvm.structures.trees.kernels import cky, cky_brackets, cky_rows, climb_trees
 from distsvm.structures.trees.kernels.cky_tables import Weights
 from distsvm.structures.trees.rows import (
     Sentence,
@@ -75,10 +75,14 @@ class ParseOracle(Oracle):
         self.source = shard.source
         self.grammar, self.lexicon = task.grammar, task.lexicon
         self.tables = self.grammar.tables
+        self.tag_rule = frozen(np.zeros(0, np.int32))  # given tags have no rules
         if self.lexicon is not None:
             starts, tags = self.lexicon.tags.starts, self.lexicon.tags.values
             self.tables = self.tables._replace(word_starts=starts, word_tags=tags)
             self.tag_rule = frozen(self.lexicon.places + np.int32(len(self.grammar.rules)))
+        self.rule_arrays = (
+            *_arrays(self.grammar.chain_rules), self.grammar.step_rule, self.tag_rule
+        )  # fmt: skip
         self.kind, self.scale = KINDS[task.losses], float(task.loss_scale)
         self.sentences = [
             self.names.call(i, as_sentence, x, task.words)
@@ -150,16 +154,11 @@ class ParseOracle(Oracle):
 
     def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
         coefficients = weights * planes.q if self.slack else weights
-        rules = (*_arrays(self.grammar.chain_rules), self.grammar.step_rule)
-        truth = self.truths(planes.row)
-        cky_rows.add_rules(*_arrays(truth), frozen(coefficients), *rules, out)
-        cky_rows.add_rules(*_arrays(planes.output), frozen(-coefficients), *rules, out)
-        if self.lexicon is not None:
-            for trees, c in ((truth, coefficients), (planes.output, -coefficients)):
-                words = _arrays(self.words[planes.row])
-                cky_words.add_tag_rules(
-                    self.tables, *words, *_arrays(trees), frozen(c), self.tag_rule, out
-                )
+        words = _arrays(self.words[planes.row])
+        for trees, c in ((self.truths(planes.row), coefficients), (planes.output, -coefficients)):
+            cky_rows.add_rules(
+                self.tables, *words, *_arrays(trees), frozen(c), *self.rule_arrays, out
+            )
 
     def call_work(self) -> float:
         lengths = self.words.lengths.astype(np.float64)
@@ -167,12 +166,16 @@ class ParseOracle(Oracle):
 
     def flat(self, planes: Planes) -> Flat:
         factor = planes.q if self.slack else np.ones(len(planes))
-        no_tags = frozen(np.zeros(0, np.int32))
+        return self._rules(planes.row, self.truths(planes.row), planes.output, factor)
+
+    def features(self, rows: np.ndarray, outputs: Ragged) -> Flat:
+        return self._rules(rows, outputs, _no_rows(rows.size), np.ones(rows.size))
+
+    def _rules(self, rows: np.ndarray, trees: Ragged, others: Ragged, factor: np.ndarray) -> Flat:
+        """Return factor·(rules of the tree − rules of the other) for each row."""
         return climb_trees.flat_trees(
-            *_arrays(self.truths(planes.row)), *_arrays(planes.output),
-            *_arrays(self.words[planes.row]), frozen(factor), self.tables,
-            *_arrays(self.grammar.chain_rules), self.grammar.step_rule,
-            no_tags if self.lexicon is None else self.tag_rule, self.dim,
+            *_arrays(trees), *_arrays(others), *_arrays(self.words[rows]), frozen(factor),
+            self.tables, *self.rule_arrays, self.dim,
         )  # fmt: skip
 
     def decode(self, view: ParseView, rows: np.ndarray) -> TreeRows:
@@ -240,7 +243,9 @@ class ParseOracle(Oracle):
     # --- planes and examples, for caches and files ------------------------------------------
 
     def truths(self, rows: np.ndarray) -> Ragged:
-        return self._all_truth()[rows]
+        if self.truth is None:
+            raise DataError("the examples have no trees")
+        return self.truth[rows]
 
     def pack_outputs(self, outputs: Ragged) -> dict[str, np.ndarray]:
         return {"values": outputs.values, "starts": outputs.starts}
@@ -272,17 +277,8 @@ class ParseOracle(Oracle):
         check_rows(self.truth, len(self.grammar.chains), self.grammar.step_rule.size)
 
     def norms(self) -> tuple[np.ndarray, float | None]:
-        truth = self._all_truth()
         self._check_lengths(np.arange(self.n))
-        norms = np.empty(self.n)
-        rules = (*_arrays(self.grammar.chain_rules), self.grammar.step_rule)
-        cky_rows.square_norms(*_arrays(truth), *rules, self.dim, norms)
-        if self.lexicon is not None:
-            cky_words.add_square_norms(
-                self.tables, *_arrays(self.words), *_arrays(truth), self.tag_rule, self.dim,
-                norms,
-            )  # fmt: skip
-        return norms, None
+        return super().norms()
 
     # --- within ----------------------------------------------------------------------------
 
@@ -304,10 +300,7 @@ class ParseOracle(Oracle):
     ) -> tuple[TreeRows, np.ndarray, int]:
         """Trees, which sentences have one, and the place of the first that is too large, or −1."""
         words = self.words[rows]
-        if mode == cky.PREDICT:
-            truth = Ragged(np.zeros(0, np.int32), np.zeros(rows.size + 1, np.int64))
-        else:
-            truth = self.truths(rows)
+        truth = _no_rows(rows.size) if mode == cky.PREDICT else self.truths(rows)
         starts = offsets(self._row_lengths(rows))
         out, found = np.empty(starts[-1], np.int32), np.empty(rows.size, dtype=bool)
         given = (
@@ -342,19 +335,14 @@ class ParseOracle(Oracle):
 
     def _scores(self, weights: Weights, trees: Ragged, rows: np.ndarray) -> np.ndarray:
         scores = np.empty(len(trees))
-        cky_rows.scores(*_arrays(trees), weights.chain, weights.step, scores)
-        if self.lexicon is not None:
-            words = _arrays(self.words[rows])
-            cky_words.add_tag_scores(self.tables, *words, *_arrays(trees), weights.tag, scores)
+        cky_rows.scores(
+            self.tables, *_arrays(self.words[rows]), *_arrays(trees), weights.chain, weights.step,
+            weights.tag[: self.tag_rule.size], scores,
+        )  # fmt: skip
         return scores
 
     def _row_lengths(self, rows: np.ndarray) -> np.ndarray:
         return row_length(self.words.lengths[rows])
-
-    def _all_truth(self) -> Ragged:
-        if self.truth is None:
-            raise DataError("the examples have no trees")
-        return self.truth
 
     def _encoded(self, i: int, tree: Any) -> list[int]:
         tree = as_tree(tree)
@@ -386,6 +374,11 @@ class ParseOracle(Oracle):
             own = [self.grammar.label(tag) for tag in pairs.values[start:stop].tolist()]
             tags.append(own[int(np.argmax(seen))] if own else NO_TAG)
         return tuple(zip((word for word, _ in self.sentences[number]), tags, strict=True))
+
+
+def _no_rows(n: int) -> Ragged:
+    """Return n empty rows."""
+    return Ragged(np.zeros(0, np.int32), np.zeros(n + 1, np.int64))
 
 
 def _arrays(rows: Ragged) -> tuple[np.ndarray, np.ndarray]:

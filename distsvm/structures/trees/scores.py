@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,22 +20,16 @@ from distsvm.structures.trees.tree_scores import TreeScore
 from distsvm.workers.shard_worker import ShardWorker
 
 
-@dataclass(frozen=True)
-class TreeCounts:
-    """Losses and brackets of some sentences, and how many were left out; they add up."""
+class TreeCounts(NamedTuple):
+    """Losses and brackets of some sentences, and the number left out; counts add up."""
 
     score: Score
     trees: TreeScore
     n_left_out: int
     unseen: Counter[str]
 
-    def __add__(self, other: TreeCounts) -> TreeCounts:
-        return TreeCounts(
-            self.score + other.score,
-            self.trees + other.trees,
-            self.n_left_out + other.n_left_out,
-            self.unseen + other.unseen,
-        )
+    def __add__(self, other: TreeCounts) -> TreeCounts:  # type: ignore[override]
+        return TreeCounts(*map(add, self, other))
 
 
 def counted(worker: ShardWorker, w: np.ndarray) -> TreeCounts:

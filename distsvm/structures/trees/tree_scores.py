@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add
 
 from distsvm.errors import DataError
 from distsvm.structures.trees.tree import OUTER, TOP, Tree, walk
@@ -35,14 +36,7 @@ class TreeScore:
     n_outside: int = 0
 
     def __add__(self, other: TreeScore) -> TreeScore:
-        return TreeScore(
-            self.n_sentences + other.n_sentences,
-            self.n_exact + other.n_exact,
-            self.n_true + other.n_true,
-            self.n_predicted + other.n_predicted,
-            self.n_matched + other.n_matched,
-            self.n_outside + other.n_outside,
-        )
+        return TreeScore(*map(add, astuple(self), astuple(other)))
 
     @property
     def precision(self) -> float:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 
 from distsvm.data.files import (
     Paths,
-    file_bytes,
     find_files,
     line_number,
-    opened,
-    packing,
 )
-from distsvm.data.partition import MAX_SHARDS, partition
-from distsvm.data.readers.lines import UNITS_PER_SHARD, Part, Starts, text_bytes
+from distsvm.data.readers.lines import Part, Starts, cut_files, described, text_bytes
 from distsvm.data.readers.pieces import TextSpec
 from distsvm.data.readers.sentences import texts
 from distsvm.data.shard import Shard
@@ -96,21 +92,9 @@ class TreebankData:
         By default 16, or as many as have 32 KiB of text each; fewer where there are too few trees.
         A cut falls only where a line begins with a bracket after a complete tree.
         """
-        if n_shards is not None and n_shards < 1:
-            raise ConfigError("n_shards", n_shards, whole(least=1).expected)
-        n_parts = n_shards or max(1, min(MAX_SHARDS, self.n_bytes // MIN_BYTES))
-        units = _units(self.paths, max(1, self.n_bytes // (n_parts * UNITS_PER_SHARD)))
-        if len(units) < n_parts:
-            units = _units(self.paths, 1)
-        if n_shards is not None and len(units) < n_shards:
-            asked = Setting("n_shards", n_shards)
-            logger.warning(message("{}: the data gives no more than {}", asked, len(units)))
-        costs = np.maximum(1.0, [unit.n_bytes for unit in units])
         options = (self.strip_empty, self.strip_functions, self.max_length, self.labelled)
-        return [
-            TreebankSpec(tuple(units[run.start : run.stop]), *options)
-            for run in partition(costs, min(n_parts, len(units)))
-        ]
+        runs = cut_files(self.paths, n_shards, _tree_starts, "trees", MIN_BYTES)
+        return [TreebankSpec(run, *options) for run in runs]
 
 
 @dataclass(frozen=True)
@@ -152,12 +136,12 @@ class TreebankSpec(TextSpec):
                 message(
                     "{}: no sentence of at most {} words ({max_length}); take fewer shards "
                     "({n_shards}), or longer sentences",
-                    self.source,
+                    described(self.parts),
                     self.max_length,
                 )
             )
         return Shard(
-            inputs, outputs if self.labelled else None, None, source=self.source,
+            inputs, outputs if self.labelled else None, None, source=described(self.parts),
             n_left_out=n_left_out,
         )  # fmt: skip
 
@@ -177,33 +161,11 @@ class TreebankSpec(TextSpec):
                     raise DataError(f"{where()}: the tree has only empty elements: {parsed}")
                 yield where, tree.sentence(), tree
 
-    @property
-    def source(self) -> str:
-        if len(self.parts) < 3:
-            return "; ".join(map(str, self.parts))
-        return f"{self.parts[0]}; … ; {self.parts[-1]} ({len(self.parts)} parts)"
-
 
 def _where(part: Part, text: str, place: int) -> str:
     """File and line of a place in the text of a part."""
     line = line_number(part.path, part.start) + text.count("\n", 0, place)
     return f"{part.path}, line {line}"
-
-
-def _units(paths: Sequence[str], spacing: int) -> list[Part]:
-    """Parts of at least `spacing` bytes, where they are not the last of a file."""
-    units: list[Part] = []
-    for path in paths:
-        if packing(path):
-            units.append(Part(path, 0, None))
-            continue
-        size = file_bytes(path)
-        starts = [0]
-        if size > spacing:
-            with opened(path) as file:
-                starts = list(_tree_starts(file, spacing, 0))
-        units += [Part(path, start, stop) for start, stop in pairwise([*starts, size])]
-    return units
 
 
 def _tree_starts(file: BinaryIO, spacing: int, place: int) -> Iterator[int]:

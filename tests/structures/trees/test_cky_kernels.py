@@ -104,13 +104,13 @@ def test_scores_and_sums_of_rows_agree():
     oracle = task.oracle(shard, "margin")
     w = np.random.default_rng(0).standard_normal(task.dim)
     view = oracle.view(w)
-    rules = task.grammar.chain_rules
     for i, tree in enumerate(trees):
         counts = np.zeros(task.dim)
         row = Ragged.of([oracle.truth.row(i)], np.int32)
+        words = oracle.words[np.array([i])]
         cky_rows.add_rules(
-            row.values, row.starts, np.ones(1), rules.values, rules.starts,
-            task.grammar.step_rule, counts,
+            oracle.tables, words.values, words.starts, row.values, row.starts, np.ones(1),
+            *oracle.rule_arrays, counts,
         )  # fmt: skip
         psi = task.joint_features(None, tree)
         np.testing.assert_array_equal(np.flatnonzero(counts), psi.index)

@@ -20,8 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from distsvm.kernels.options import kernel
-from distsvm.structures.trees.kernels.cky_rows import cell_of
-from distsvm.structures.trees.kernels.cky_words import pair_of
+from distsvm.structures.trees.kernels.cky_rows import cell_of, pair_of
 
 WIDE_ROW = 3
 
@@ -297,6 +296,22 @@ def find_step(tables, weights, chart, items, i, j, matched, result, score, step,
 
 
 @kernel
+def bottoms_of(tables, word):
+    """The places of what chains may begin with: the tags of one word, else all phrases."""
+    if word >= 0:
+        return tables.word_starts[word], tables.word_starts[word + 1]
+    return tables.n_tags, tables.n_tags + tables.n_phrases
+
+
+@kernel
+def bottom_at(tables, weights, chart, slot, word, place):
+    """The symbol at one of these places, and its score."""
+    if word >= 0:
+        return int(tables.word_tags[place]), weights.tag[place]
+    return place, chart.bottom[slot, place - tables.n_tags]
+
+
+@kernel
 def _close(
     tables, weights, chart, slot, gold_slot, gold_chain, costs, counted, word, is_root
 ):  # fmt: skip
@@ -306,14 +321,9 @@ def _close(
     n_tags = tables.n_tags
     miss = costs.chain_miss if counted else 0.0
     hit = costs.chain_hit if counted else 0.0
-    first, last = n_tags, n_tags + tables.n_phrases
-    if word >= 0:
-        first, last = tables.word_starts[word], tables.word_starts[word + 1]
+    first, last = bottoms_of(tables, word)
     for place in range(first, last):
-        if word >= 0:
-            y, score = int(tables.word_tags[place]), weights.tag[place]
-        else:
-            y, score = place, chart.bottom[slot, place - n_tags]
+        y, score = bottom_at(tables, weights, chart, slot, word, place)
         if score == -np.inf:
             continue
         for p in range(tables.reach_starts[y], tables.reach_starts[y + 1]):

@@ -52,8 +52,20 @@ def clear_row(words, row):
 
 
 @kernel
-def scores(values, starts, chain_weight, step_weight, out):
-    """out[i] = ⟨w, Ψ⟩ of the tree in row i; −inf without a tree."""
+def pair_of(tables, word, chain):
+    """The place among all (word, tag) pairs of this word with the chain's tag; −1 if none."""
+    if word < 0 or chain < 0:
+        return -1
+    tag = tables.chain_bottom[chain]
+    for e in range(tables.word_starts[word], tables.word_starts[word + 1]):
+        if tables.word_tags[e] == tag:
+            return e
+    return -1
+
+
+@kernel
+def scores(tables, words, word_starts, values, starts, chain_weight, step_weight, tag_weight, out):
+    """out[i] = ⟨w, Ψ⟩ of the tree in row i; −inf without a tree. tag_weight may be empty."""
     for i in range(out.size):
         total = 0.0
         for e in range(starts[i], starts[i + 1], 2):
@@ -65,16 +77,28 @@ def scores(values, starts, chain_weight, step_weight, out):
                 total += chain_weight[chain]
             if step >= 0:
                 total += step_weight[step]
+        if tag_weight.size and total != -np.inf:
+            place = word_starts[i]
+            for e in range(starts[i], starts[i + 1], 2):
+                if values[e + 1] == LEAF:
+                    pair = pair_of(tables, words[place], values[e])
+                    if pair >= 0:
+                        total += tag_weight[pair]
+                    place += 1
         out[i] = total
 
 
 @kernel
-def add_rules(values, starts, coefficients, chain_rules, chain_starts, step_rule, out):
-    """out += Σ_i coefficient_i · (how often row i's tree has each rule)."""
+def add_rules(
+    tables, words, word_starts, values, starts, coefficients, chain_rules, chain_starts, step_rule,
+    tag_rule, out,
+):  # fmt: skip
+    """out += Σ_i coefficient_i · (how often row i's tree has each rule). tag_rule may be empty."""
     for i in range(coefficients.size):
         coefficient = coefficients[i]
         if coefficient == 0.0:
             continue
+        place = word_starts[i]
         for e in range(starts[i], starts[i + 1], 2):
             chain, step = values[e], values[e + 1]
             if chain >= 0:
@@ -82,27 +106,11 @@ def add_rules(values, starts, coefficients, chain_rules, chain_starts, step_rule
                     out[chain_rules[r]] += coefficient
             if step >= 0 and step_rule[step] >= 0:
                 out[step_rule[step]] += coefficient
-
-
-@kernel
-def square_norms(values, starts, chain_rules, chain_starts, step_rule, dim, out):
-    """out[i] = ‖Ψ‖² of the tree in row i."""
-    counts = np.zeros(dim)
-    one, back = np.ones(1), np.full(1, -1.0)
-    for i in range(out.size):
-        row = starts[i : i + 2]
-        add_rules(values, row, one, chain_rules, chain_starts, step_rule, counts)
-        total = 0.0
-        for e in range(starts[i], starts[i + 1], 2):
-            chain, step = values[e], values[e + 1]
-            # Σ_r count_r² is the sum of count_r over all uses of rules.
-            if chain >= 0:
-                for r in range(chain_starts[chain], chain_starts[chain + 1]):
-                    total += counts[chain_rules[r]]
-            if step >= 0 and step_rule[step] >= 0:
-                total += counts[step_rule[step]]
-        out[i] = total
-        add_rules(values, row, back, chain_rules, chain_starts, step_rule, counts)
+            if step == LEAF and tag_rule.size:
+                pair = pair_of(tables, words[place], chain)
+                if pair >= 0:
+                    out[tag_rule[pair]] += coefficient
+                place += 1
 
 
 @kernel

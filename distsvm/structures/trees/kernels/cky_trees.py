@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from distsvm.kernels.options import kernel
-from distsvm.structures.trees.kernels.cky_chart import find_step
+from distsvm.structures.trees.kernels.cky_chart import bottom_at, bottoms_of, find_step
 from distsvm.structures.trees.kernels.cky_rows import LEAF, PREFIX, cell_of, find_spans
 
 
@@ -128,18 +128,12 @@ def best_change(tables, weights, chart, items, words, row, begin, end):
 @kernel
 def _other_chain(tables, weights, chart, slot, word, chain):
     """The best chain to the same top that is not this one, and its score."""
-    n_tags = tables.n_tags
     top = tables.chain_top[chain]
-    first, last = n_tags, n_tags + tables.n_phrases
-    if word >= 0:
-        first, last = tables.word_starts[word], tables.word_starts[word + 1]
+    first, last = bottoms_of(tables, word)
     other = -1
     highest = -np.inf
     for place in range(first, last):
-        if word >= 0:
-            y, score = int(tables.word_tags[place]), weights.tag[place]
-        else:
-            y, score = place, chart.bottom[slot, place - n_tags]
+        y, score = bottom_at(tables, weights, chart, slot, word, place)
         if score == -np.inf:
             continue
         for p in range(tables.reach_starts[y], tables.reach_starts[y + 1]):
