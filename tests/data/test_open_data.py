@@ -32,7 +32,7 @@ def test_arrays_matrices_and_frames_are_tables(table):
         shard = data.specs(1)[0].load()
         assert shard.n == 3
         assert shard.y.tolist() == [0, 1, 0]
-    assert open_data(table).y is None
+    assert open_data(table).shard.y is None
 
 
 def test_pandas_frames_are_tables():
@@ -43,8 +43,8 @@ def test_pandas_frames_are_tables():
 
 
 def test_weights_go_with_data_in_memory():
-    assert open_data(X, y, [1, 2, 3]).weight.tolist() == [1, 2, 3]
-    assert open_data(PAIRS, weight=[1, 2, 3]).weight.tolist() == [1, 2, 3]
+    assert open_data(X, y, [1, 2, 3]).shard.weight.tolist() == [1, 2, 3]
+    assert open_data(PAIRS, weight=[1, 2, 3]).shard.weight.tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize("pairs", [PAIRS, tuple(PAIRS), PAIRS[:2], tuple(PAIRS[:2])])

@@ -12,10 +12,9 @@ from distsvm.estimators.compiled import REQUIRED, CompiledEstimator, weighted_sh
 from distsvm.estimators.validation import one_by_one
 from distsvm.model import Model
 from distsvm.options import declared, documented, usual
-from distsvm.structures.trees.answers import tree_scores
 from distsvm.structures.trees.task import ParseTask
 from distsvm.structures.trees.tree import Tree
-from distsvm.structures.trees.tree_scores import TreeScore
+from distsvm.structures.trees.tree_scores import TreeScore, tree_scores
 
 
 @documented(declared(ParseTask).values())

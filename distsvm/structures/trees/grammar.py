@@ -189,16 +189,6 @@ class Grammar:
             phrase_number={name: len(tags) + i for i, name in enumerate(phrases)},
         )  # fmt: skip
 
-    @classmethod
-    def learn(cls, trees: Iterable[Tree], max_chain: int = 4) -> Grammar:
-        """The grammar of all rules and chains that these trees have."""
-        rules: set[str] = set()
-        chains: set[str] = set()
-        for tree in trees:
-            rules |= rules_of(tree).keys()
-            chains |= chains_of(tree)
-        return cls.of(rules, chains, max_chain)
-
     def why_outside(self, tree: Tree) -> str:
         """What this grammar does not have of a tree that is outside of it."""
         unknown = sorted(rules_of(tree).keys() - set(self.rules))

@@ -204,10 +204,7 @@ class ParseOracle(Oracle):
     def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
         loss = np.empty(rows.size)
         trees = (*_arrays(self.truths(rows)), *_arrays(outputs))
-        if self.kind == cky_rows.F1_BRACKETS:
-            cky_brackets.losses(self.scale, self.tables, *trees, loss)
-        else:
-            cky_rows.losses(self.kind, self.scale, self.tables, *trees, loss)
+        cky_rows.losses(self.kind, self.scale, self.tables, *trees, loss)
         return loss
 
     def correct(self, rows: np.ndarray, outputs: Any) -> np.ndarray:

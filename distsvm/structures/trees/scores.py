@@ -14,9 +14,8 @@ from distsvm.cli.formatting import counted as in_words
 from distsvm.cli.output import Output
 from distsvm.cli.parts import Scores
 from distsvm.messages import Score
-from distsvm.structures.trees.answers import scores_of_trees, trees_of
 from distsvm.structures.trees.task import ParseTask
-from distsvm.structures.trees.tree_scores import TreeScore
+from distsvm.structures.trees.tree_scores import TreeScore, scored_trees
 from distsvm.workers.shard_worker import ShardWorker
 
 
@@ -33,8 +32,7 @@ class TreeCounts(NamedTuple):
 
 
 def counted(worker: ShardWorker, w: np.ndarray) -> TreeCounts:
-    found = trees_of(worker, w)
-    scores = scores_of_trees(worker, found)
+    found, scores = scored_trees(worker, w)
     unseen = worker.oracle.unseen()
     return TreeCounts(worker.score(found), reduce(add, scores), worker.n_left_out, unseen)
 

@@ -6,9 +6,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from operator import add
+from typing import Any
+
+import numpy as np
 
 from distsvm.errors import DataError
+from distsvm.structures.trees.rows import as_tree
 from distsvm.structures.trees.tree import OUTER, TOP, Tree, walk
+from distsvm.workers.shard_worker import ShardWorker
 
 PUNCTUATION = frozenset({",", ":", "``", "''", "."})
 SAME_LABELS: Mapping[str, str] = {"PRT": "ADVP"}
@@ -89,6 +94,21 @@ def score_trees(
             1, int(left == right), sum(left.values()), sum(right.values()), n_matched, int(outside)
         )
     return total
+
+
+def tree_scores(worker: ShardWorker, w: np.ndarray) -> list[TreeScore]:
+    """Return evalb's counts of each sentence in a worker's shard."""
+    return scored_trees(worker, w)[1]
+
+
+def scored_trees(worker: ShardWorker, w: np.ndarray) -> tuple[Any, list[TreeScore]]:
+    """Return the trees that w predicts, as the oracle has them, and evalb's counts of each."""
+    oracle = worker.oracle
+    found = oracle.decode(oracle.view(w), np.arange(oracle.n))
+    if worker.outputs is None:
+        raise DataError("the examples have no trees")
+    pairs = zip(map(as_tree, worker.outputs), oracle.public(found), strict=True)
+    return found, [score_trees([tree], [guess]) for tree, guess in pairs]
 
 
 def is_flat(tree: Tree) -> bool:

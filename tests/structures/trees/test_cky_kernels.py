@@ -3,10 +3,10 @@
 from itertools import product
 
 import numpy as np
+from parse_enumeration import grammar_of
 
 from distsvm.data.ragged import Ragged
 from distsvm.data.shard import Shard
-from distsvm.structures.trees.grammar import Grammar
 from distsvm.structures.trees.kernels import cky_rows
 from distsvm.structures.trees.rows import encode
 from distsvm.structures.trees.synthetic import make_treebank
@@ -22,7 +22,7 @@ def prepared(trees, **options):
 
 def test_spans_of_rows_are_those_of_the_binary_form():
     tree = Tree.parse("(S (A (x 1) (y 2) (z 3)) (B (x 4)))")
-    row = np.array(encode(Grammar.learn([tree]), tree))
+    row = np.array(encode(grammar_of([tree]), tree))
     begin, end = np.empty(7, np.int64), np.empty(7, np.int64)
     cky_rows.find_spans(row, begin, end)
     expected = [(0, 4), (0, 3), (0, 2), (0, 1), (1, 2), (2, 3), (3, 4)]

@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from parse_enumeration import CASES, all_trees, check_best, check_most_violated, score, weights
+from parse_enumeration import (
+    CASES,
+    all_trees,
+    check_best,
+    check_most_violated,
+    grammar_of,
+    score,
+    weights,
+)
 
 from distsvm import train
 from distsvm.data.shard import Shard
@@ -15,7 +23,6 @@ from distsvm.errors import ConfigError, DataError
 from distsvm.messages import Planes
 from distsvm.model import Model
 from distsvm.structures.trees import grammar
-from distsvm.structures.trees.grammar import Grammar
 from distsvm.structures.trees.rows import TreeRows
 from distsvm.structures.trees.task import ParseTask
 from distsvm.structures.trees.tree import TOP, Tree
@@ -293,7 +300,7 @@ def test_deep_trees_need_no_recursion():
     tree = Tree("S", (Tree("N", word="w"), Tree("N", word="w")))
     for _ in range(3000):
         tree = Tree("S", (tree, Tree("N", word="w")))
-    grammar = Grammar.learn([tree])
+    grammar = grammar_of([tree])
     assert len(grammar.rules) == 3
     task, shard = prepared([tree])
     oracle = task.oracle(shard, "margin")

@@ -27,15 +27,12 @@ PREDICT = 0
 MARGIN = 1
 SLACK = 2
 
-SLOT_NUMBERS = 3  # per slot: n_active, item_start, item_stop
+ITEM_BYTES = 12
 
 
 def slot_bytes(n_symbols, n_phrases):
-    """Memory of one slot of a chart."""
-    return 16 * n_symbols + 8 * n_phrases + 8 * SLOT_NUMBERS
-
-
-ITEM_BYTES = 12
+    """Return the memory of one slot of a chart; 3 numbers are n_active, item_start, item_stop."""
+    return 16 * n_symbols + 8 * n_phrases + 8 * 3
 
 
 @kernel
@@ -82,7 +79,7 @@ def search(
         firsts = np.empty(n_cells + 1, np.int64)
         for i in range(m):
             y = truth[truth_starts[i] : truth_starts[i + 1]]
-            mark_labels(y, tables, False, begin, end, labels)
+            mark_labels(y, tables, kind, begin, end, labels)
             n_words = word_starts[i + 1] - word_starts[i]
             n_own = count_slots(n_words, labels, True, firsts)
             n_slots = max(n_slots, n_own)
@@ -107,7 +104,7 @@ def search(
         y = truth[truth_starts[i] : truth_starts[i + 1]]
         costs = Costs(0.0, 0.0, 0.0, 0.0, True)
         if augmented:
-            mark_labels(y, tables, kind == BRACKETS, begin, end, labels)
+            mark_labels(y, tables, kind, begin, end, labels)
             if kind == BRACKETS:
                 costs = Costs(scale, -scale, 0.0, 0.0, True)
             elif not stratified:
@@ -132,7 +129,7 @@ def search(
             no_change(), row,
         )  # fmt: skip
         found[i] = True
-        if mode != PREDICT and kind == ZERO_ONE and _equal(row, y):
+        if mode != PREDICT and kind == ZERO_ONE and np.all(row == y):
             change = best_change(tables, weights, chart, items, sentence, row, begin, end)
             if change.span < 0:
                 found[i] = False
@@ -159,8 +156,3 @@ def _best_stratum(tables, chart, root, n_words, scale, true_score):
             highest = value
             best = matched
     return best
-
-
-@kernel
-def _equal(row, other):
-    return np.all(row == other)

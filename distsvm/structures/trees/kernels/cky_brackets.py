@@ -18,13 +18,15 @@ import numpy as np
 from distsvm.kernels.options import kernel
 from distsvm.structures.trees.kernels.cky_chart import may_follow
 from distsvm.structures.trees.kernels.cky_rows import (
+    F1_BRACKETS,
     LEAF,
-    NO_TREE,
     PREFIX,
-    UNSEEN,
     cell_of,
     clear_row,
-    find_spans,
+    count_brackets,
+    count_matched,
+    loss_of,
+    mark_labels,
 )
 
 # The columns of an item, besides its score.
@@ -49,81 +51,6 @@ def make_cell(n_keys):
 
 
 @kernel
-def count_phrases(tables, chain):
-    """How many brackets a chain makes: its phrases but TOP; one where nobody knows it."""
-    if chain == UNSEEN:
-        return 1
-    n = 0
-    if chain >= 0:
-        for e in range(tables.chain_starts[chain], tables.chain_starts[chain + 1]):
-            symbol = tables.chain_symbols[e]
-            n += symbol >= tables.n_tags and symbol != tables.start
-    return n
-
-
-@kernel
-def count_shared(tables, chain, other):
-    """How many brackets two chains over one span have in common, as often as both have them."""
-    n = 0
-    if chain < 0 or other < 0:
-        return n
-    start, stop = tables.chain_starts[chain], tables.chain_starts[chain + 1]
-    for e in range(start, stop):
-        symbol = tables.chain_symbols[e]
-        if symbol < tables.n_tags or symbol == tables.start:
-            continue
-        earlier = 0
-        for f in range(start, e):
-            earlier += tables.chain_symbols[f] == symbol
-        here = 0
-        for f in range(tables.chain_starts[other], tables.chain_starts[other + 1]):
-            here += tables.chain_symbols[f] == symbol
-        n += earlier < here
-    return n
-
-
-@kernel
-def loss_of(n_true, n_found, n_matched):
-    """Δ before scaling; 0 for two trees without brackets."""
-    return 1.0 - 2.0 * n_matched / (n_true + n_found) if n_true + n_found else 0.0
-
-
-@kernel
-def mark_chains(row, tables, begin, end, chains):
-    """chains[cell] = the chain of the row's span there, PREFIX elsewhere; how many brackets."""
-    n_words = (row.size // 2 + 1) // 2
-    chains[: cell_of(0, n_words + 1)] = PREFIX
-    find_spans(row, begin, end)
-    n_brackets = 0
-    for s in range(row.size // 2):
-        chains[cell_of(begin[s], end[s])] = row[2 * s]
-        n_brackets += count_phrases(tables, row[2 * s])
-    return n_brackets
-
-
-@kernel
-def losses(scale, tables, truth, truth_starts, values, starts, out):
-    """out[i] = Δ(truth row i, row i); a sentence without a tree has no brackets."""
-    longest = 0
-    for i in range(out.size):
-        longest = max(longest, (starts[i + 1] - starts[i] + 2) // 4)
-    chains = np.empty(cell_of(0, longest + 1), np.int64)
-    begin, end = np.empty(2 * longest, np.int64), np.empty(2 * longest, np.int64)
-    for i in range(out.size):
-        y = truth[truth_starts[i] : truth_starts[i + 1]]
-        found = values[starts[i] : starts[i + 1]]
-        n_true = mark_chains(y, tables, begin, end, chains)
-        n_found = n_matched = 0
-        if found[0] != NO_TREE:
-            find_spans(found, begin, end)
-            for s in range(found.size // 2):
-                n_found += count_phrases(tables, found[2 * s])
-                gold = chains[cell_of(begin[s], end[s])]
-                n_matched += count_shared(tables, found[2 * s], gold)
-        out[i] = scale * loss_of(n_true, n_found, n_matched)
-
-
-@kernel
 def search(
     tables, weights, words, word_starts, truth, truth_starts, true_scores, scale, slack, max_keys,
     max_items, out, out_starts, found,
@@ -135,7 +62,7 @@ def search(
     n_all = tables.row_starts.size - 1
     most = 1  # brackets of one span
     for chain in range(tables.chain_top.size):
-        most = max(most, count_phrases(tables, chain))
+        most = max(most, count_brackets(tables, chain, F1_BRACKETS))
     for i in range(found.size):
         y = truth[truth_starts[i] : truth_starts[i + 1]]
         sentence = words[word_starts[i] : word_starts[i + 1]]
@@ -146,7 +73,7 @@ def search(
             continue
         begin, end = np.empty(2 * n_words, np.int64), np.empty(2 * n_words, np.int64)
         gold = np.empty(cell_of(0, n_words + 1), np.int64)
-        n_true = mark_chains(y, tables, begin, end, gold)
+        n_true = mark_labels(y, tables, F1_BRACKETS, begin, end, gold)
         width = most * (2 * n_words - 1) + 1  # one more than brackets can be predicted
         n_strata = width * (n_true + 1)
         if n_all * n_strata > max_keys:
@@ -160,7 +87,7 @@ def search(
         root = cell_of(0, n_words)
         for item in range(firsts[root, tables.start], firsts[root, tables.start + 1]):
             matched, predicted = items[item, STRATUM] // width, items[item, STRATUM] % width
-            loss = scale * loss_of(n_true, predicted, matched)
+            loss = scale * loss_of(F1_BRACKETS, n_words, n_true, predicted, matched, False)
             margin = true_scores[i] - scores[item]
             value = loss * (1.0 - margin) if slack else loss - margin
             if value > highest:
@@ -271,8 +198,8 @@ def _close(tables, weights, keys, gold, is_root, width, n_strata, made, closed):
             top = tables.chain_top[chain]
             if top == tables.start and not is_root:
                 continue
-            stratum = key % n_strata + count_phrases(tables, chain)
-            stratum += width * count_shared(tables, chain, gold)
+            stratum = key % n_strata + count_brackets(tables, chain, F1_BRACKETS)
+            stratum += width * count_matched(tables, chain, gold, F1_BRACKETS)
             value = made.score[key] + weights.chain[chain]
             n_closed = _offer(
                 closed, top * n_strata + stratum, value, chain, key // n_strata, key % n_strata,

@@ -142,53 +142,90 @@ def cell_of(i, j):
 
 
 @kernel
-def label_of(chain, step, tables, brackets):
-    """A span's label for a loss, −1 if it has none.
+def label_of(chain, step, tables, kind):
+    """Return a span's label for this loss, −1 if it has none.
 
-    A chain's number (of one word, that of the lowest chain with the same phrases above a tag), or
-    the number of chains plus that of the prefix. For brackets prefixes have no label and neither
-    have bare tags; for F1 one word has none.
+    F1_BRACKETS: the chain. Others: the chain (of one word, the lowest chain with the same phrases
+    above a tag), or the number of chains plus the number of the prefix. For BRACKETS, prefixes and
+    bare tags have no label; for F1, spans of one word have none.
     """
+    if kind == F1_BRACKETS:
+        return chain
     n_tags = tables.n_tags
-    n_chains = tables.chain_top.size
     if step == LEAF:
-        return tables.chain_label[chain] if brackets and chain >= n_tags else -1
+        return tables.chain_label[chain] if kind == BRACKETS and chain >= n_tags else -1
     if chain >= 0:
         return chain
-    if chain == PREFIX and step >= 0 and not brackets:
-        return n_chains + tables.step_result[step] - n_tags - tables.n_phrases
+    if chain == PREFIX and step >= 0 and kind != BRACKETS:
+        return tables.chain_top.size + tables.step_result[step] - n_tags - tables.n_phrases
     return -1
 
 
 @kernel
-def is_bracket(chain, step, n_tags):
-    """Whether the span is a constituent of its own, known to the grammar or not."""
-    return (chain >= n_tags) or chain == UNSEEN
+def count_brackets(tables, chain, kind):
+    """Return the number of brackets of a span; a chain outside the grammar is one.
+
+    F1_BRACKETS counts all phrases of the chain but TOP; the other losses count the chain once.
+    """
+    if kind != F1_BRACKETS or chain == UNSEEN:
+        return int(chain >= tables.n_tags or chain == UNSEEN)
+    n = 0
+    if chain >= 0:
+        for e in range(tables.chain_starts[chain], tables.chain_starts[chain + 1]):
+            symbol = tables.chain_symbols[e]
+            n += symbol >= tables.n_tags and symbol != tables.start
+    return n
 
 
 @kernel
-def mark_labels(row, tables, brackets, begin, end, labels):
-    """labels[cell] = the label of the row's span there, −1 elsewhere; how many brackets it has."""
+def count_matched(tables, label, other, kind):
+    """Return the number of brackets, or labels, that two labels of one span share.
+
+    F1_BRACKETS counts a phrase as often as both chains have it.
+    """
+    if kind != F1_BRACKETS or label < 0 or other < 0:
+        return int(label >= 0 and label == other)
+    n = 0
+    start, stop = tables.chain_starts[label], tables.chain_starts[label + 1]
+    for e in range(start, stop):
+        symbol = tables.chain_symbols[e]
+        if symbol < tables.n_tags or symbol == tables.start:
+            continue
+        earlier = 0
+        for f in range(start, e):
+            earlier += tables.chain_symbols[f] == symbol
+        here = 0
+        for f in range(tables.chain_starts[other], tables.chain_starts[other + 1]):
+            here += tables.chain_symbols[f] == symbol
+        n += earlier < here
+    return n
+
+
+@kernel
+def mark_labels(row, tables, kind, begin, end, labels):
+    """labels[cell] = the label of the row's span there, −1 elsewhere; return the row's brackets."""
     n_words = (row.size // 2 + 1) // 2
     labels[: cell_of(0, n_words + 1)] = -1
     find_spans(row, begin, end)
     n_brackets = 0
     for s in range(row.size // 2):
         chain, step = row[2 * s], row[2 * s + 1]
-        labels[cell_of(begin[s], end[s])] = label_of(chain, step, tables, brackets)
-        n_brackets += is_bracket(chain, step, tables.n_tags)
+        labels[cell_of(begin[s], end[s])] = label_of(chain, step, tables, kind)
+        n_brackets += count_brackets(tables, chain, kind)
     return n_brackets
 
 
 @kernel
 def loss_of(kind, n_words, n_truth, n_found, n_matched, same):
-    """Δ before scaling, from counts of brackets (BRACKETS) or of matched spans (F1)."""
+    """Return Δ before scaling, from counts of brackets, or of matched spans (F1)."""
     if same:
         return 0.0
     if kind == ZERO_ONE:
         return 1.0
     if kind == BRACKETS:
         return float(n_truth + n_found - 2 * n_matched)
+    if kind == F1_BRACKETS:
+        return 1.0 - 2.0 * n_matched / (n_truth + n_found) if n_truth + n_found else 0.0
     return 0.0 if n_words < 2 else 1.0 - n_matched / (n_words - 1)
 
 
@@ -210,22 +247,21 @@ def losses(kind, scale, tables, truth, truth_starts, values, starts, out):
 def _loss(kind, tables, y, found, labels, begin, end):
     same = True
     for e in range(y.size):
-        # What the grammar does not have is never found.
+        # Two spans outside the grammar never match.
         if y[e] != found[e] or y[e] == UNSEEN:
             same = False
             break
     if same or kind == ZERO_ONE:
         return 0.0 if same else 1.0
     n_words = (y.size // 2 + 1) // 2
-    brackets = kind == BRACKETS
-    n_truth = mark_labels(y, tables, brackets, begin, end, labels)
+    n_truth = mark_labels(y, tables, kind, begin, end, labels)
     n_found = 0
     n_matched = 0
     if found[0] != NO_TREE:
         find_spans(found, begin, end)
         for s in range(found.size // 2):
             chain, step = found[2 * s], found[2 * s + 1]
-            label = label_of(chain, step, tables, brackets)
-            n_found += is_bracket(chain, step, tables.n_tags)
-            n_matched += label >= 0 and labels[cell_of(begin[s], end[s])] == label
+            n_found += count_brackets(tables, chain, kind)
+            gold = labels[cell_of(begin[s], end[s])]
+            n_matched += count_matched(tables, label_of(chain, step, tables, kind), gold, kind)
     return loss_of(kind, n_words, n_truth, n_found, n_matched, False)
