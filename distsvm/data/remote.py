@@ -10,7 +10,7 @@ import re
 from typing import Any, BinaryIO, cast
 
 from distsvm.errors import DataError
-from distsvm.uris import store_of, told
+from distsvm.uris import errors_of, store_of
 
 READ_AHEAD = 4 << 20
 # The names under which stores give stamps of a file's content.
@@ -27,7 +27,7 @@ def find_uris(uri: str) -> list[str]:
     """
     filesystem, path = store_of(uri)
     web = "http" in filesystem.protocol
-    with told(uri, DataError):
+    with errors_of(uri, DataError):
         filesystem.invalidate_cache()
         if re.search(r"[*\[]" if web else r"[*?\[]", path):
             found, nothing = filesystem.glob(path, detail=True), "no file matches this pattern"
@@ -53,7 +53,7 @@ def find_uris(uri: str) -> list[str]:
 def open_uri(uri: str, read_ahead: int = READ_AHEAD) -> BinaryIO:
     """Open the file for reading and seeking; `read_ahead` bytes are fetched at a time."""
     filesystem, path = store_of(uri)
-    with told(uri, DataError):
+    with errors_of(uri, DataError):
         file = filesystem.open(path, "rb", block_size=read_ahead)
     return cast(BinaryIO, io.BufferedReader(_NamedFile(uri, file), min(read_ahead, 1 << 17)))
 
@@ -61,7 +61,7 @@ def open_uri(uri: str, read_ahead: int = READ_AHEAD) -> BinaryIO:
 def uri_facts(uri: str) -> tuple[int, str]:
     """Return the size in bytes, and a stamp of the content; empty where the store has none."""
     filesystem, path = store_of(uri)
-    with told(uri, DataError):
+    with errors_of(uri, DataError):
         filesystem.invalidate_cache()
         info = filesystem.info(path)
     if info.get("size") is None:
@@ -102,7 +102,7 @@ class _NamedFile(io.RawIOBase):
         return self._file.tell()
 
     def readinto(self, buffer: Any) -> int:
-        with told(self._uri, DataError):
+        with errors_of(self._uri, DataError):
             block = self._file.read(len(buffer))
         buffer[: len(block)] = block
         return len(block)

@@ -135,7 +135,9 @@ def test_a_finished_run_is_read_from_the_web_which_takes_no_run(tmp_path, short,
         assert kept_history(f"{web}/run") == history(short)
         with pytest.raises(ModelError, match=rf"{web}/none/manifest\.json does not exist"):
             load_model(f"{web}/none")
-        with pytest.raises(ConfigError, match=rf"run_dir='{web}/new' .*: the web is only read"):
+        with pytest.raises(
+            ConfigError, match=rf"run_dir='{web}/new' .*: files on the web can only"
+        ):
             go(f"{web}/new")
 
 

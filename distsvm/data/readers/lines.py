@@ -101,7 +101,7 @@ def text_bytes(paths: Sequence[str]) -> int:
 
 
 def blocks(part: Part) -> Iterator[tuple[int, bytes]]:
-    """Yield the part's lines in texts that end with a newline, each after its offset in the file."""
+    """Yield (offset in the file, text) for the part's lines; each text ends with a newline."""
     with _opened_part(part) as file:
         offset, tail = part.start, b""
         while True:

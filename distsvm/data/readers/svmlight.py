@@ -95,7 +95,7 @@ class SvmlightSpec(TextSpec):
         return Shard(x, truth, None, source=described(self.parts))
 
     def parse(self, path: str, offset: int, text: bytes) -> tuple[np.ndarray, ...]:
-        """Return labels, rows' lengths, columns and values of these lines, which begin at offset."""
+        """Return labels, rows' lengths, columns and values of the lines from this offset on."""
         array = frozen(np.frombuffer(text, dtype=np.uint8))
         n_lines, n_colons = kernel.count(array)
         y, starts = np.zeros(n_lines), np.empty(n_lines + 1, dtype=np.int64)

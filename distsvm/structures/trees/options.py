@@ -1,4 +1,4 @@
-"""The options of parsing."""
+"""The options of parsing, and of its reader of treebanks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from distsvm.wording import message
 
 @dataclass
 class TreebankOptions:
-    """What TreebankData takes beside the paths."""
+    """The options of TreebankData."""
 
     max_length: int = option(
         kind=whole(least=1), metavar="N", usual="none is left out",

@@ -1,4 +1,4 @@
-"""The oracle of parse trees: CKY over a packed shard, many sentences in one compiled call."""
+"""The oracle of parse trees: CKY search over a shard, many sentences in one compiled call."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ KINDS = {
     "f1-brackets": cky_rows.F1_BRACKETS,
 }
 MAX_WORDS = 10
-"""The longest sentence that f1-brackets is trained on."""
+"""The longest sentence in training with f1-brackets."""
 PIECE = 64
 CALL_WORK = 100.0
-"""Of a search over n words, by n³, in products of a climber."""
+"""The work of a search over n words, divided by n³, in products of a climber."""
 NO_TAG = "X"
-"""The tag in a fallback tree of a word that can have none."""
+"""The tag, in a flat tree, of a word without tags."""
 
 
 class ParseView(NamedTuple):
@@ -105,7 +105,7 @@ class ParseOracle(Oracle):
 
     @property
     def words(self) -> Ragged:
-        """The numbers of each sentence's words, or of its tags where they are given."""
+        """The numbers of each sentence's words, or of its given tags."""
         return self.examples["words"]  # type: ignore[return-value]
 
     @property
@@ -138,7 +138,7 @@ class ParseOracle(Oracle):
             raise self._too_large(int(rows[place]))
         loss = np.where(found, self.losses(rows, output), 0.0)
         value = np.where(found, self.values(view, Planes.linear(rows, output, loss)), -1.0)
-        # The truth where nothing is better, be it by rounding.
+        # Where nothing is better, also by rounding, the plane is the truth's.
         better = value > 0
         values = np.where(np.repeat(better, output.lengths), output.values, truth.values)
         found_or_true = TreeRows(values, output.starts, rows)
@@ -179,14 +179,14 @@ class ParseOracle(Oracle):
         )  # fmt: skip
 
     def decode(self, view: ParseView, rows: np.ndarray) -> TreeRows:
-        """The best trees; none for a sentence outside the grammar or too long for memory_mb."""
+        """Return the best trees, NO_TREE for sentences outside the grammar or too long."""
         starts, lengths = offsets(self._row_lengths(rows)), self.words.lengths[rows]
         values = np.full(starts[-1], cky_rows.NO_TREE, np.int32)
         todo = np.flatnonzero(lengths * (lengths + 1) // 2 <= self.max_slots)
         n_large, n_found = rows.size - todo.size, 0
         while todo.size:
             output, found, place = self._search(view, rows[todo], cky.PREDICT)
-            # The search goes through the sentences in order, up to the one that is too large.
+            # The search takes the sentences in order and stops at one that is too large.
             n_done = place if place >= 0 else todo.size
             done, todo = todo[:n_done], todo[n_done + 1 :]
             places = spread(starts[done], self._row_lengths(rows[done]))
@@ -208,7 +208,7 @@ class ParseOracle(Oracle):
         return loss
 
     def correct(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
-        """Whether the whole tree is right; F1 as it is trained on does not see chains of words."""
+        """Whether the whole tree is right, including chains over one word, which F1 ignores."""
         wrong = np.empty(rows.size)
         truth = _arrays(self.truths(rows))
         cky_rows.losses(cky_rows.ZERO_ONE, 1.0, self.tables, *truth, *_arrays(outputs), wrong)
@@ -237,8 +237,6 @@ class ParseOracle(Oracle):
         new._unfit = {place[row]: why for row, why in self._unfit.items() if row in place}
         return new
 
-    # --- planes and examples, for caches and files ------------------------------------------
-
     def truths(self, rows: np.ndarray) -> Ragged:
         if self.truth is None:
             raise DataError("the examples have no trees")
@@ -261,7 +259,7 @@ class ParseOracle(Oracle):
         self, arrays: dict[str, np.ndarray], names: Names, unfit: Sequence[int] = ()
     ) -> ParseOracle:
         new = super().over(arrays, names, unfit)
-        new.sentences, new._unfit = [], {}  # asked for where the words themselves are at hand
+        new.sentences, new._unfit = [], {}  # only oracles with the words themselves use them
         return new
 
     def check_examples(self, unfit: Sequence[int]) -> None:
@@ -276,8 +274,6 @@ class ParseOracle(Oracle):
     def norms(self) -> tuple[np.ndarray, float | None]:
         self._check_lengths(np.arange(self.n))
         return super().norms()
-
-    # --- within ----------------------------------------------------------------------------
 
     def _check_lengths(self, rows: np.ndarray) -> None:
         long = rows[self.words.lengths[rows] > MAX_WORDS]
@@ -295,7 +291,7 @@ class ParseOracle(Oracle):
     def _search(
         self, view: ParseView, rows: np.ndarray, mode: int
     ) -> tuple[TreeRows, np.ndarray, int]:
-        """Trees, which sentences have one, and the place of the first that is too large, or −1."""
+        """Return trees, whether each was found, and the place of the first too large one, or −1."""
         words = self.words[rows]
         truth = _no_rows(rows.size) if mode == cky.PREDICT else self.truths(rows)
         starts = offsets(self._row_lengths(rows))
@@ -355,13 +351,13 @@ class ParseOracle(Oracle):
         return row
 
     def _entries(self, sentence: Sentence) -> list[int]:
-        """The numbers of the words, or of the tags where they are given."""
+        """Return the numbers of the words, or of the given tags."""
         if self.lexicon is not None:
             return self.lexicon.entries([word for word, _ in sentence])
         return [self.grammar.tag_number.get(tag, -1) for _, tag in sentence]
 
     def _tagged(self, number: int) -> Sentence:
-        """The sentence with the tag that each word had most often, for a tree without a search."""
+        """Return the sentence with each word's most frequent tag, for a flat tree."""
         assert self.lexicon is not None
         counts, pairs = self.task.counts, self.lexicon.tags
         tags = []

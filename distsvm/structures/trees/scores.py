@@ -1,4 +1,4 @@
-"""Scores of trees, as evalb defines them, and how many sentences got none."""
+"""Scores of trees, as evalb defines them, and the number of sentences without a tree."""
 
 from __future__ import annotations
 

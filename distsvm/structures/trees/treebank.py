@@ -1,4 +1,4 @@
-"""Bracketed treebanks, cut into shards by bytes at tree boundaries, parsed by the workers."""
+"""Bracketed treebanks, cut into shards at tree boundaries and parsed by the workers."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class TreebankData:
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Of folders the files .mrg, .tree, .trees, .brackets, .ptb, also packed; packed files
-        are never cut.
+        Of folders the files .mrg, .tree, .trees, .brackets, .ptb, also compressed; compressed
+        files are never cut.
     strip_empty : bool, default True
-        Take out empty elements (leaves with the tag -NONE-), and phrases that have nothing else.
+        Remove empty elements (leaves with the tag -NONE-), and phrases of nothing else.
     strip_functions : bool, default True
-        Take function tags and indices off labels: NP-SBJ-1 → NP.
+        Remove function tags and indices of labels: NP-SBJ-1 → NP.
     max_length : int, optional
         Longer sentences are left out and counted (Shard.n_left_out).
     labelled : bool
@@ -78,7 +78,7 @@ class TreebankData:
         return text_bytes(self.paths)
 
     def unlabelled(self) -> TreebankData:
-        """The same sentences without their trees."""
+        """Return the same sentences without their trees."""
         return TreebankData(
             self.paths, strip_empty=self.strip_empty, strip_functions=self.strip_functions,
             max_length=self.max_length, labelled=False,
@@ -87,10 +87,9 @@ class TreebankData:
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
     ) -> list[TreebankSpec]:
-        """How to load each of n_shards shards of about equal bytes.
+        """Return how to load each of n_shards shards of about equal bytes; see cut_files.
 
-        By default 16, or as many as have 32 KiB of text each; fewer where there are too few trees.
-        A cut falls only where a line begins with a bracket after a complete tree.
+        A cut is only where a line begins with a bracket after a complete tree.
         """
         options = (self.strip_empty, self.strip_functions, self.max_length, self.labelled)
         runs = cut_files(self.paths, n_shards, _tree_starts, "trees", MIN_BYTES)
@@ -149,9 +148,9 @@ class TreebankSpec(TextSpec):
         return self.max_length is None or len(sentence) <= self.max_length
 
     def _trees(self) -> Iterator[tuple[Callable[[], str], Any, Tree]]:
-        """What tells file and line of each tree, its sentence, and the tree, stripped."""
+        """Yield a function that returns file and line, the sentence, and the stripped tree."""
         for part in self.parts:
-            # One part at a time, as text; trees are much larger than their text anyway.
+            # A whole part as text: its trees are much larger.
             first_line = partial(line_number, part.path, part.start)
             text = "".join(text.decode() for _, text in texts(part))
             for place, parsed in placed_trees(text, part.path, first_line):
@@ -163,16 +162,16 @@ class TreebankSpec(TextSpec):
 
 
 def _where(part: Part, text: str, place: int) -> str:
-    """File and line of a place in the text of a part."""
+    """Return file and line of a place in the text of a part."""
     line = line_number(part.path, part.start) + text.count("\n", 0, place)
     return f"{part.path}, line {line}"
 
 
 def _tree_starts(file: BinaryIO, spacing: int, place: int) -> Iterator[int]:
-    """`place`, and brackets at a line's beginning outside of all trees; see Starts."""
+    """Yield `place`, and brackets at the beginning of a line outside all trees; see Starts."""
     yield place
     last = place
-    first: int | None = None  # bracket of the file; a part before it would have no trees
+    first: int | None = None  # the first bracket; a part before it would have no trees
     offset, depth, before = place, 0, ord("\n")
     while block := file.read(1 << 20):
         text = np.frombuffer(block, dtype=np.uint8)

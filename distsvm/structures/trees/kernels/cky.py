@@ -1,4 +1,4 @@
-"""The search for trees, many sentences in one call: the best, and the most violated."""
+"""The search for the best and the most violated trees, many sentences in one call."""
 
 from __future__ import annotations
 
@@ -40,30 +40,29 @@ def search(
     tables, weights, words, word_starts, truth, truth_starts, true_scores, kind, scale, mode,
     max_slots, max_items, out, out_starts, found,
 ):  # fmt: skip
-    """For each sentence the tree that maximises its score, or the value of its plane.
+    """Write for each sentence the tree of the largest score, or of the most violated plane.
 
     Parameters
     ----------
-    words, word_starts : the entries of the sentences' words, −1 for one without
-    truth, truth_starts, true_scores : the sentences' true rows and their scores, not looked at for
-        PREDICT
-    kind, scale : the loss, and what it is multiplied by
+    words, word_starts : the entries of the sentences' words, −1 for a word without an entry
+    truth, truth_starts, true_scores : the sentences' true rows and their scores, unused by PREDICT
+    kind, scale : the loss, and its factor
     mode : PREDICT, MARGIN or SLACK
-    max_slots, max_items : limits of the memory that one sentence takes
-    out, out_starts : where the rows go
-    found : bool of shape (m,), whether the sentence has a tree (another one than the truth, for
-        zero-one loss)
+    max_slots, max_items : limits of the memory for one sentence
+    out, out_starts : where the rows are written
+    found : bool of shape (m,), whether the sentence has a tree (for zero-one loss, one other than
+        the truth)
 
     Returns
     -------
-    The first sentence that takes more memory than the limits allow, −1 if none does.
+    The first sentence that needs more memory than the limits, −1 if none does.
 
     Notes
     -----
     Margin rescaling: zero-one takes the best tree that is not the truth; brackets and F1 split over
     spans, as the binary form has n − 1 spans of two words or more whatever the tree, so that
-    F1 = matched/(n − 1). Slack rescaling of F1 goes through all numbers of matched spans; brackets
-    with slack rescaling are not done.
+    F1 = matched/(n − 1). Slack rescaling of F1 tries all numbers of matched spans; brackets have no
+    slack rescaling.
     """
     m = found.size
     longest = 0
@@ -142,7 +141,7 @@ def search(
 
 @kernel
 def _best_stratum(tables, chart, root, n_words, scale, true_score):
-    """The number of matched spans whose best tree has the largest value; −1 without a tree."""
+    """Return the number of matched spans whose best tree has the largest value; −1 if no tree."""
     best = -1
     highest = -np.inf
     first = chart.first[root]

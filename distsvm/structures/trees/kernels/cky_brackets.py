@@ -1,12 +1,12 @@
-"""1 − F1 over the brackets of the original trees, and the exact search for it: a reference.
+"""The exact search for 1 − F1 over the brackets of the original trees: a reference.
 
 Brackets are (label, first word, last word) of all phrases but TOP, as often as the tree has them.
-Δ = 1 − 2·matched/(true + predicted) does not split over spans, and trees differ in how many
-brackets they have: so the search keeps the best score of every symbol, span and *stratum*, a pair
-of numbers of matched and predicted brackets. That is exact, and affordable for short sentences.
+Δ = 1 − 2·matched/(true + predicted) does not split over spans, and the number of brackets differs
+between trees. So the search keeps the best score of every symbol, span and *stratum*, a pair of
+numbers of matched and predicted brackets. That is exact, and fast enough for short sentences.
 
-A chart is a list of items, cell by cell; within a cell by symbol, then by stratum. Ties go to what
-is found first, as in kernels/cky_chart.py, and to fewer matched, then fewer predicted brackets.
+A chart is a list of items, cell by cell; within a cell by symbol, then by stratum. Ties go to the
+first found, as in kernels/cky_chart.py, and to fewer matched, then fewer predicted brackets.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ITEM_BYTES = 32
 
 
 class Cell(NamedTuple):
-    """Room to make a cell: by symbol·n_strata + stratum, the best score and how it came."""
+    """Memory for one cell: by symbol·n_strata + stratum, the best score and its origin."""
 
     score: np.ndarray
     how: np.ndarray  # (n_keys, 3)
@@ -55,9 +55,9 @@ def search(
     tables, weights, words, word_starts, truth, truth_starts, true_scores, scale, slack, max_keys,
     max_items, out, out_starts, found,
 ):  # fmt: skip
-    """For each sentence the tree whose plane has the largest value; arguments as of cky.search.
+    """Write for each sentence the tree of the most violated plane; arguments as of cky.search.
 
-    Returns the first sentence that takes more than max_keys or max_items, else −1.
+    Returns the first sentence that needs more than max_keys or max_items, else −1.
     """
     n_all = tables.row_starts.size - 1
     most = 1  # brackets of one span
@@ -100,7 +100,10 @@ def search(
 
 @kernel
 def _fill(tables, weights, words, gold, width, n_strata, max_items):
-    """All items and their scores, where each cell's symbols begin, and how many (−1: too many)."""
+    """Return all items, their scores, where each cell's symbols begin, and their number.
+
+    The number is −1 where there are more than max_items.
+    """
     n_words = words.size
     n_symbols = tables.n_tags + tables.n_phrases
     n_all = tables.row_starts.size - 1
@@ -149,7 +152,7 @@ def _fill(tables, weights, words, gold, width, n_strata, max_items):
 
 @kernel
 def _offer(cell, key, value, a, b, c, n_touched):
-    """Keep what is better than before; how many keys are touched now."""
+    """Keep the value if it is the best so far; return the number of touched keys."""
     if value > cell.score[key]:
         if cell.score[key] == -np.inf:
             cell.touched[n_touched] = key
@@ -210,7 +213,7 @@ def _close(tables, weights, keys, gold, is_root, width, n_strata, made, closed):
 
 @kernel
 def _keep_closed(keys, n_symbols, n_strata, made, closed, items, scores, firsts, n_items):
-    """Make items of the closed symbols, and say where those of each begin; how many there are."""
+    """Make items of the closed symbols, write where each begins, and return the number of items."""
     symbol = 0
     for key in keys:
         while symbol <= key // n_strata:

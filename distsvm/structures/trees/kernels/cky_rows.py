@@ -2,9 +2,11 @@
 
 A sentence of n words has 2n − 1 spans in the binary form of its tree. Row: (chain, step) of each
 span, parents before children, left before right, so 2·(2n − 1) numbers. chain is PREFIX where the
-span's label is the prefix that the step gives; step is LEAF for one word. The shape of the tree
-follows from which spans are leaves. UNSEEN stands for what the grammar does not have, as a truth in
-evaluation may need it; a row of NO_TREE is a sentence without a tree.
+span's label is the prefix that the step gives; step is LEAF for one word. The leaves determine the
+shape of the tree. UNSEEN is a chain or step outside the grammar, which the truth may have in
+evaluation; a row of NO_TREE is a sentence without a tree.
+
+The tag of a word is the bottom of its leaf's chain. Tag rules exist only in grammars over words.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ F1_BRACKETS = 3
 
 @kernel
 def chain_weights(w, rules, starts, pair, n_pairs):
-    """Each chain's weight, and the best and second best chain of each pair."""
+    """Return each chain's weight, and the best and second best chain of each pair."""
     weight = np.zeros(starts.size - 1)
     best = np.full(n_pairs, -1, np.int32)
     second = np.full(n_pairs, -1, np.int32)
@@ -46,14 +48,14 @@ def chain_weights(w, rules, starts, pair, n_pairs):
 
 @kernel
 def clear_row(words, row):
-    """Make it the row of a sentence without a tree; whether every word has an entry."""
+    """Write the row of a sentence without a tree; return whether every word has an entry."""
     row[:] = NO_TREE
     return np.all(words >= 0)
 
 
 @kernel
 def pair_of(tables, word, chain):
-    """The place among all (word, tag) pairs of this word with the chain's tag; −1 if none."""
+    """Return the place of (word, the chain's tag) among all such pairs; −1 if none."""
     if word < 0 or chain < 0:
         return -1
     tag = tables.chain_bottom[chain]
@@ -115,7 +117,7 @@ def add_rules(
 
 @kernel
 def find_spans(row, begin, end):
-    """begin[s], end[s] of every span of a row: it covers the words begin … end − 1."""
+    """Write begin[s], end[s] of every span of a row, which covers the words begin … end − 1."""
     n_spans = row.size // 2
     stack = np.empty(n_spans, np.int64)
     depth = 0
@@ -137,7 +139,7 @@ def find_spans(row, begin, end):
 
 @kernel
 def cell_of(i, j):
-    """The number of the cell of words i … j − 1."""
+    """Return the number of the cell of words i … j − 1."""
     return j * (j - 1) // 2 + i
 
 

@@ -1,7 +1,6 @@
-"""What the CKY kernels take: a grammar and its weights as arrays, with names.
+"""The arguments of the CKY kernels: a grammar and its weights as named tuples of arrays.
 
-Symbols: tags 0 … T − 1, phrases T … T + P − 1, prefixes of rules from T + P on. A tuple with names
-is all that a kernel sees; there are no methods.
+Symbols: tags 0 … T − 1, phrases T … T + P − 1, prefixes of rules from T + P on.
 """
 
 from __future__ import annotations
