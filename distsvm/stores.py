@@ -37,6 +37,7 @@ class Status:
     st_mtime: float
 
 
+@dataclass(frozen=True, order=True)
 class StorePath:
     """A place in a store. Stores have no links or locks, and no file is renamed or appended to.
 
@@ -45,8 +46,11 @@ class StorePath:
     again a few times.
     """
 
-    def __init__(self, uri: str) -> None:
-        self._uri = uri if uri.endswith("://") else uri.rstrip("/")
+    uri: str
+
+    def __post_init__(self) -> None:
+        if not self.uri.endswith("://"):
+            object.__setattr__(self, "uri", self.uri.rstrip("/"))
 
     @classmethod
     def given(cls, uri: str) -> StorePath:
@@ -59,26 +63,14 @@ class StorePath:
         return cls(uri)
 
     def __str__(self) -> str:
-        return self._uri
-
-    def __repr__(self) -> str:
-        return f"StorePath({self._uri!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, StorePath) and self._uri == other._uri
-
-    def __hash__(self) -> int:
-        return hash(self._uri)
-
-    def __lt__(self, other: StorePath) -> bool:
-        return self._uri < other._uri
+        return self.uri
 
     def __truediv__(self, name: str) -> StorePath:
-        return StorePath(f"{self._uri}/{name}")
+        return StorePath(f"{self.uri}/{name}")
 
     @property
     def parts(self) -> tuple[str, ...]:
-        return tuple(self._uri.split("/"))
+        return tuple(self.uri.split("/"))
 
     @property
     def name(self) -> str:
@@ -86,12 +78,12 @@ class StorePath:
 
     @property
     def parent(self) -> StorePath:
-        return StorePath(self._uri.rpartition("/")[0])
+        return StorePath(self.uri.rpartition("/")[0])
 
     @property
     def in_memory(self) -> bool:
         """Whether only this process sees the file."""
-        return self._uri.startswith("memory:")
+        return self.uri.startswith("memory:")
 
     def absolute(self) -> StorePath:
         return self
@@ -180,7 +172,7 @@ class StorePath:
             store.rm(path, recursive=True)
 
     def try_writing(self) -> None:
-        """Write and delete a file in this folder, which raises what keeps others from it."""
+        """Write and delete a file in this folder; raise the error if that fails."""
         trial = self / ".trial"
         trial.touch()
         trial.unlink()
@@ -189,7 +181,7 @@ class StorePath:
         store, path = self._writable()
         for wait_s in (*WAITS_S, None):
             try:
-                with errors_of(self._uri, StoreError, "written"):
+                with errors_of(self.uri, StoreError, "written"):
                     _sent(store, path, send)
                 return
             except StoreError as error:
@@ -199,7 +191,7 @@ class StorePath:
                 time.sleep(wait_s)
 
     def _writable(self) -> tuple[Any, str]:
-        store, path = store_of(self._uri)
+        store, path = store_of(self.uri)
         if "http" in store.protocol:
             raise StoreError(f"{self}: files on the web can only be read")
         return store, path
@@ -208,8 +200,8 @@ class StorePath:
     def _asked(self, what: str = "read") -> Iterator[tuple[Any, str]]:
         """Give the store, whose cache is cleared, and the path there."""
         try:
-            with errors_of(self._uri, StoreError, what):
-                store, path = store_of(self._uri)
+            with errors_of(self.uri, StoreError, what):
+                store, path = store_of(self.uri)
                 store.invalidate_cache()
                 yield store, path
         except StoreError as error:

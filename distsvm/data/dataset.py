@@ -17,7 +17,8 @@ from distsvm.errors import ConfigError, DataError
 class Dataset(Protocol):
     """Data that the driver cuts into shards without reading it.
 
-    `n_bytes` is the size of its files, None for data in memory.
+    `n_bytes` is the size of its files, None for data in memory. The optional `unlabelled()` returns
+    the same data without outputs, for prediction; files may then lack them.
     """
 
     @property
@@ -26,7 +27,10 @@ class Dataset(Protocol):
     def specs(
         self, n_shards: int | None, cost: Callable[[Any], float] | None = None
     ) -> Sequence[ShardSpec]:
-        """Return how to load each shard; `cost(x)`, the work of one input, balances shards."""
+        """Return how to load each of n_shards shards of about equal work, none of them empty.
+
+        The work is the sum of `cost(x)` over inputs, where it is given, or the bytes of files.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +46,6 @@ class LoadedShard:
         return getattr(self.shard.x, "n_columns", None)
 
     def joined(self, others: Sequence[LoadedShard]) -> LoadedShard:
-        """Return one spec of a copy of these examples and those of the others."""
         return LoadedShard(joined([self.shard, *(other.shard for other in others)]))
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ from distsvm.errors import DataError
 from distsvm.uris import is_uri, local_path
 
 Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
-PACKED: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+COMPRESSED: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
 def find_files(paths: Paths, endings: tuple[str, ...] | None = None) -> list[str]:
@@ -80,7 +80,7 @@ def _expand(path: str, endings: tuple[str, ...] | None) -> list[str]:
     if not found:
         raise DataError(nothing)
     if folder and endings is not None:
-        found = [file for file in found if unpacked_name(file).endswith(endings)]
+        found = [file for file in found if plain_name(file).endswith(endings)]
         if not found:
             raise DataError(f"{path}: the folder has no {', '.join(endings)} files")
     for file in found:
@@ -105,21 +105,24 @@ def _files_below(folder: str, above: tuple[str, ...] = ()) -> Iterator[str]:
             yield from _files_below(path, above)
 
 
-def packing(path: str) -> str | None:
+def compression(path: str) -> str | None:
     """Return the ending of a compressed file's name; None for other files."""
-    return next((ending for ending in PACKED if path.lower().endswith(ending)), None)
+    return next((ending for ending in COMPRESSED if path.lower().endswith(ending)), None)
 
 
-def unpacked_name(path: str) -> str:
+def plain_name(path: str) -> str:
     """Return the name in lower case, without the ending of a compressed file."""
-    return path.lower().removesuffix(packing(path) or "")
+    return path.lower().removesuffix(compression(path) or "")
 
 
 def file_facts(path: str) -> tuple[int, str]:
     """Return the size in bytes, and a stamp of the content: the time of writing, or an ETag."""
     if is_uri(path):
         return uri_facts(path)
-    status = _status(path)
+    try:
+        status = os.stat(path)
+    except FileNotFoundError as error:
+        raise _not_found(path) from error
     return status.st_size, f"mtime={status.st_mtime_ns}"
 
 
@@ -128,19 +131,11 @@ def file_version(path: str) -> str:
 
     The time of writing alone is not enough: programs can set it, and a copy can keep it.
     """
-    if is_uri(path):
-        size, stamp = uri_facts(path)
-        return stamp and f"{size} bytes, {stamp}"
-    status = _status(path)
-    times = f"mtime={status.st_mtime_ns}, ctime={status.st_ctime_ns}"
-    return f"{status.st_size} bytes, {times}, inode={status.st_dev}:{status.st_ino}"
-
-
-def _status(path: str) -> os.stat_result:
-    try:
-        return os.stat(path)
-    except FileNotFoundError as error:
-        raise _not_found(path) from error
+    size, stamp = file_facts(path)
+    if not is_uri(path):
+        status = os.stat(path)
+        stamp += f", ctime={status.st_ctime_ns}, inode={status.st_dev}:{status.st_ino}"
+    return stamp and f"{size} bytes, {stamp}"
 
 
 def file_bytes(path: str) -> int:
@@ -153,18 +148,18 @@ def opened(path: str, read_ahead: int = READ_AHEAD) -> Iterator[BinaryIO]:
 
     A file behind a URI is fetched `read_ahead` bytes at a time.
     """
-    ending = packing(path)
+    ending = compression(path)
     try:
         with open_uri(path, read_ahead) if is_uri(path) else open(path, "rb") as raw:
             if ending is None:
                 yield raw
             else:
-                with PACKED[ending](raw) as file:
+                with COMPRESSED[ending](raw) as file:
                     yield file
     except FileNotFoundError as error:
         raise _not_found(path) from error
     except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
-        kind = {".gz": "gzip", None: "packed"}.get(ending, str(ending)[1:])
+        kind = {".gz": "gzip", None: "compressed"}.get(ending, str(ending)[1:])
         raise DataError(f"{path}: truncated or damaged {kind} file ({error})") from error
     except OSError as error:
         if ending != ".bz2" or error.errno is not None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from distsvm.data.files import PACKED, packing, unpacked_name
+from distsvm.data.files import COMPRESSED, compression, plain_name
 from distsvm.errors import ConfigError, DataError
 from distsvm.kinds import choice
 from distsvm.options import Option, declared
@@ -99,7 +99,7 @@ def named_format(given: str) -> str:
 
 def ending_of(file: str) -> str:
     """Return the ending of a file's name in lower case, before that of a compressed file."""
-    return os.path.splitext(urlsplit(unpacked_name(file)).path)[1]
+    return os.path.splitext(urlsplit(plain_name(file)).path)[1]
 
 
 def format_of_names(files: Sequence[str], tables: bool) -> str:
@@ -111,7 +111,7 @@ def format_of_names(files: Sequence[str], tables: bool) -> str:
         fits = [
             name
             for name, one in formats.items()
-            if ending in one.endings and (one.packed or not packing(file))
+            if ending in one.endings and (one.packed or not compression(file))
             if not (tables and one.tables is False)
         ]
         if not fits:
@@ -121,11 +121,11 @@ def format_of_names(files: Sequence[str], tables: bool) -> str:
             ]
             raise DataError(
                 message(
-                    "{}: the name does not say what the file is; endings are known of {}, those of "
-                    "text also with {}; otherwise give {format} and one of {}",
+                    "{}: the ending is of no known format; known are {}, for text also with {}; "
+                    "otherwise give {format} and one of {}",
                     file,
                     ", ".join(known),
-                    ", ".join(PACKED),
+                    ", ".join(COMPRESSED),
                     ", ".join(formats),
                 )
             )

@@ -48,7 +48,7 @@ def open_data(
         tables in files have a column of inputs, `x`, and one of outputs, `y`. By default arrays
         and files are tables, and lists are not.
     format : str, optional
-        The format of files, where their names do not tell: "svmlight", "libsvm", "parquet",
+        The format of files whose endings do not give it: "svmlight", "libsvm", "parquet",
         "arrow", "conll", "conllu", "svmhmm", "treebank", "jsonl", or "text", which is for
         prediction only.
     **options
@@ -84,11 +84,11 @@ def open_data(
         _refuse_extra("a data set", outputs=outputs, weight=weight, format=format, **options)
         return source
     if is_ray_dataset(source):
-        _refuse_extra("a Ray Dataset, whose rows hold their outputs,", outputs=outputs)
+        _refuse_extra("a Ray Dataset, whose rows have their outputs,", outputs=outputs)
         _refuse_extra("a Ray Dataset", format=format)
         return _opened(RAY, "ray", source, weight, tables, options)
     if names_files(source, outputs):
-        _refuse_extra("files, whose examples hold their outputs,", outputs=outputs)
+        _refuse_extra("files, whose examples have their outputs,", outputs=outputs)
         kind = kind_of_files(source, format, tables)
         assert kind is not None
         found = file_format(kind)

@@ -55,15 +55,11 @@ class Packed:
         read whole is freed with its last reference.
         """
         mode: Any = "r" if mapped else None
-        try:
+        with self.blamed():
             return {
                 name: np.asarray(np.load(_file(self.folder, name), mode, allow_pickle=False))
                 for name in self.names
             }
-        except (OSError, ValueError) as error:
-            raise DataError(
-                f"{self.folder}: packed data was damaged or removed during the run ({error})"
-            ) from error
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
@@ -72,8 +68,8 @@ class Packed:
             yield
         except DataError:
             raise
-        except DAMAGE as error:
-            raise DataError(f"{self.folder}: packed data is damaged: {error}") from error
+        except (OSError, *DAMAGE) as error:
+            raise DataError(f"{self.folder}: packed data is damaged or removed: {error}") from error
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,7 @@ class Ragged:
     @classmethod
     def of(cls, rows: list[np.ndarray] | list[list[int]], dtype: type | np.dtype) -> Ragged:
         """Return these rows, one after another."""
-        starts = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum([len(row) for row in rows], out=starts[1:])
+        starts = offsets(np.array([len(row) for row in rows], dtype=np.int64))
         values = np.concatenate([np.zeros(0, dtype), *(np.asarray(row, dtype) for row in rows)])
         return cls(values, starts)
 
@@ -51,8 +50,7 @@ class Ragged:
     def __getitem__(self, which: np.ndarray) -> Ragged:
         """Return the rows with these numbers, in this order."""
         lengths = self.lengths[which]
-        starts = offsets(lengths)
-        return Ragged(self.values[spread(self.starts[:-1][which], lengths)], starts)
+        return Ragged(self.values[spread(self.starts[:-1][which], lengths)], offsets(lengths))
 
     def keys(self) -> np.ndarray:
         """Return an int64 for each row; equal rows have equal keys."""

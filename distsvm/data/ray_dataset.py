@@ -59,7 +59,6 @@ class RayData(ParquetData):
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
     ) -> list[RaySpec]:
-        """Return how to load each of n_shards shards of about equal rows, none of them empty."""
         tables: list[LookedAt] = []
         blocks = {}
         for number, (block, n_rows, schema, widths) in enumerate(self._blocks()):
@@ -105,7 +104,6 @@ class RaySpec:
         return self.spec.locate(row)
 
     def joined(self, others: Sequence[RaySpec]) -> RaySpec:
-        """Return one spec of these rows and those of the others."""
         blocks = {name: block for spec in (self, *others) for name, block in spec.blocks.items()}
         return RaySpec(self.spec.joined([other.spec for other in others]), blocks)
 

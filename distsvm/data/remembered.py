@@ -59,10 +59,10 @@ def recalled(
 ) -> dict[str, Any]:
     """Return the options to open `source` with: those given, then those of the training data.
 
-    Filters, which chose the examples to train on, are not taken over. A format that was named in
-    training counts for new files. If these are in another format, only the options that decide the
-    features are taken over. If an option of the layout is given anew, options that were learnt from
-    the training files are not taken over.
+    Filters, which chose the training examples, are left out. A format that was named in training
+    counts for new files. If these have another format, only the options that decide the features
+    count. If an option of the layout is given anew, options learnt from the training files are left
+    out.
     """
     if notes is None:
         return dict(given)

@@ -26,7 +26,7 @@ choices. A template that is named twice counts once. Attributes of a token:
 `column(k)`    the field in column k of the file, from 0                       column3[-1]=DET
 =============  ==============================================================  ===============
 
-On the right is the name of the feature: term, `=`, value. A combination holds the values of its
+On the right is the name of the feature: term, `=`, value. A combination has the values of its
 terms at once: `word[-1] & word` gives `word[-1]&word=the&cat` (a & or \\ within such a value gets
 a \\ before it), and no feature where one of its terms gives none. So different features have
 different names. Beyond the ends of a sentence the value is `<s>` before and `</s>` after it, as
@@ -90,7 +90,7 @@ class Term:
         return self.attribute in ("prefix", "suffix")
 
     def value(self, field: str) -> str | None:
-        """What the term says of a token whose word (or column) is this; None for no feature."""
+        """Return the term's value for a token with this word (or column); None for no feature."""
         if self.attribute == "lower":
             return field.lower()
         if self.attribute == "shape":

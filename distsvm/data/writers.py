@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.data.features import DenseRows, Rows, SparseRows, as_rows
-from distsvm.data.files import packing
+from distsvm.data.files import compression
 from distsvm.data.readers.tables import pyarrow
 from distsvm.errors import ConfigError, DataError
 
@@ -105,7 +105,7 @@ def opened_for_writing(path: str | os.PathLike[str]) -> Iterator[Any]:
     path = os.fspath(path)
     with ExitStack() as stack:
         out: Any = stack.enter_context(open(path, "wb"))
-        if packing(path) == ".gz":
+        if compression(path) == ".gz":
             # The time is fixed, so that equal data gives equal files.
             out = stack.enter_context(gzip.GzipFile("", "wb", 6, out, mtime=0))
         yield out

@@ -129,7 +129,9 @@ def test_the_format_treebank_takes_the_trees_of_a_mixed_folder(tmp_path):
 
 def test_the_format_decides_where_it_is_given(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"1 1:1\n")
-    with pytest.raises(DataError, match=r"a\.csv: the name does not say.*give format and one of"):
+    with pytest.raises(
+        DataError, match=r"a\.csv: the ending is of no known.*give format and one of"
+    ):
         open_data(tmp_path)
     assert isinstance(open_data(tmp_path, format="libsvm"), SvmlightData)
     with pytest.raises(ConfigError, match="format='csv': expected one of svmlight"):

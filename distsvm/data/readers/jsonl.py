@@ -52,13 +52,11 @@ class JsonlData:
         return text_bytes(self.paths)
 
     def unlabelled(self) -> JsonlData:
-        """Return the same data without its outputs; lines may lack them."""
         return JsonlData(self.paths, tables=self.tables, labelled=False)
 
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
     ) -> list[JsonlSpec]:
-        """Return how to load each of n_shards shards of about equal bytes; see cut_files."""
         runs = cut_files(self.paths, n_shards)
         return [JsonlSpec(run, self.tables, self.labelled) for run in runs]
 
@@ -204,7 +202,7 @@ def _number(line: _Line, value: Any, expected: str = "a finite number for a feat
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):  # JSON's 1e400 is one of them
-        line.refuse(str(value), f"{expected} that 64 bits can hold")
+        line.refuse(str(value), f"{expected} that fits into 64 bits")
     return number
 
 

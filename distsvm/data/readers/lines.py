@@ -12,7 +12,7 @@ from typing import BinaryIO, TypeAlias
 
 import numpy as np
 
-from distsvm.data.files import file_bytes, file_facts, opened, packing
+from distsvm.data.files import compression, file_bytes, file_facts, opened
 from distsvm.data.partition import MAX_SHARDS, partition
 from distsvm.errors import ConfigError, DataError
 from distsvm.kinds import whole
@@ -24,7 +24,7 @@ MIN_BYTES = 1 << 16  # of a shard, unless the number of shards is given
 BLOCK_BYTES = 1 << 20  # of text at a time
 UNITS_PER_SHARD = 8  # possible cuts in a shard's length
 MAX_LINE = 1 << 27  # bytes; a file with a longer line is no text of examples
-PACKED_RATIO = 4  # text is usually compressed to about a quarter
+COMPRESSION_RATIO = 4  # text is usually compressed to about a quarter
 CUT_READ_AHEAD = 1 << 16  # little is read around a cut
 
 _here = threading.local()
@@ -84,7 +84,7 @@ def cut_files(
     runs = partition(costs, min(n_parts, len(units)))
     if n_shards is not None and len(runs) < n_shards:
         asked = Setting("n_shards", n_shards)
-        logger.warning(message("{}: the data gives no more than {}", asked, len(runs)))
+        logger.warning(message("{}: the data can be cut into {} at most", asked, len(runs)))
     return [joined_parts(units[run.start : run.stop]) for run in runs]
 
 
@@ -97,7 +97,7 @@ def described(parts: Sequence[Part]) -> str:
 
 def text_bytes(paths: Sequence[str]) -> int:
     """Return the bytes of text in all these files; an estimate for compressed ones."""
-    return sum(file_bytes(path) * (PACKED_RATIO if packing(path) else 1) for path in paths)
+    return sum(file_bytes(path) * (COMPRESSION_RATIO if compression(path) else 1) for path in paths)
 
 
 def blocks(part: Part) -> Iterator[tuple[int, bytes]]:
@@ -132,7 +132,7 @@ def _opened_part(part: Part) -> Iterator[BinaryIO]:
     Seeking in a compressed file decompresses it again from its beginning. So it stays open after a
     part in its middle: a thread that reads part after part decompresses it once.
     """
-    facts = (part.path, file_facts(part.path)) if packing(part.path) else None
+    facts = (part.path, file_facts(part.path)) if compression(part.path) else None
     known, stack, file = getattr(_here, "open_file", (None, ExitStack(), None))
     _here.open_file = (None, ExitStack(), None)
     if file is None or known != facts or file.tell() != part.start:
@@ -149,13 +149,13 @@ def _units(paths: Sequence[str], spacing: int, starts: Starts, what: str) -> lis
     """Return parts of `spacing` bytes or more, but for the last of a file; a packed file is one."""
     units: list[Part] = []
     for path in paths:
-        is_one = bool(packing(path)) or file_bytes(path) <= spacing
+        is_one = bool(compression(path)) or file_bytes(path) <= spacing
         with opened(path, CUT_READ_AHEAD) as file:
             found = starts(file, spacing, 0)
             places = list(islice(found, 1) if is_one else found)
         if not places:
             raise DataError(f"{path}: the file has no {what}")
-        if packing(path):
+        if compression(path):
             units.append(Part(path, 0, None))
         else:
             # From the first byte on, so that mistakes before the first example are found.

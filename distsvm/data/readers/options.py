@@ -10,7 +10,7 @@ from distsvm.options import option
 
 @dataclass
 class SvmlightOptions:
-    """What SvmlightData takes beside the paths."""
+    """The options of SvmlightData."""
 
     dtype: str = option(
         kind=Constant("float32"), flag="--float32",
@@ -20,7 +20,7 @@ class SvmlightOptions:
 
 @dataclass
 class ParquetOptions:
-    """What ParquetData and ParquetValues take beside the paths."""
+    """The options of ParquetData and ParquetValues."""
 
     label: str = option(
         kind=text, flag="--label-column", metavar="NAME",
@@ -46,7 +46,7 @@ class ParquetOptions:
 
 @dataclass
 class TextOptions:
-    """What TextData takes beside the paths."""
+    """The options of TextData."""
 
     tokens: bool = option(
         kind=truth,

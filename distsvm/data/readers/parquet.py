@@ -173,7 +173,6 @@ class ValueColumns:
         super().__init__(source, label=label, features=features, weight=weight)  # type: ignore[call-arg]
 
     def unlabelled(self) -> Any:
-        """Return the inputs alone; the column of outputs may be missing."""
         return without_label(self)
 
     def _layout(self, path: str, schema: Any) -> Layout:
@@ -245,11 +244,9 @@ class ParquetSpec:
         return self.layout.width
 
     def joined(self, others: Sequence[ParquetSpec]) -> ParquetSpec:
-        """Return one spec of these rows and those of the others."""
         return replace(self, groups=sum((spec.groups for spec in others), self.groups))
 
     def locate(self, row: int) -> str | None:
-        """Return file and row of an example of the spec."""
         for group in self.groups:
             if row < group.n_rows:
                 return row_place(group.path, group.start + row)
@@ -386,7 +383,7 @@ def cut_groups(groups: Sequence[Group], n_shards: int | None) -> list[tuple[Grou
     n_rows = sum(group.n_rows for group in groups)
     if n_shards is not None and n_shards > n_rows:
         asked = Setting("n_shards", n_shards)
-        logger.warning(message("{}: the data gives no more than {}", asked, n_rows))
+        logger.warning(message("{}: the data can be cut into {} at most", asked, n_rows))
     n_parts = min(n_shards or default_n_shards(n_rows), n_rows)
     units = [part for group in groups for part in group.cut(ceil(group.n_rows * n_parts / n_rows))]
     costs = np.array([unit.n_rows for unit in units], dtype=np.float64)

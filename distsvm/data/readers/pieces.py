@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TypeVar
 
-from distsvm.data.files import line_number, opened, packing
+from distsvm.data.files import compression, line_number, opened
 from distsvm.data.readers.lines import Part, Starts, example_starts, joined_parts
 
 MARK = 256  # examples between places where a piece may begin
@@ -57,7 +57,6 @@ class TextSpec:
         return getattr(self.with_parts([first]).load().x, "n_columns", None)  # type: ignore[attr-defined]
 
     def joined(self: Spec, others: Sequence[Spec]) -> Spec:
-        """Return one spec of these examples and those of the others."""
         return self.with_parts(
             joined_parts([part for spec in (self, *others) for part in spec.parts])
         )
@@ -93,7 +92,7 @@ def cut_rows(
 
     A compressed file is cut by itself, because the length of its text is known only from reading.
     """
-    names = [part.path if packing(part.path) else "" for part in parts]
+    names = [part.path if compression(part.path) else "" for part in parts]
     together = groupby(zip(names, parts, strict=True), key=itemgetter(0))
     groups = [[part for _, part in group] for _, group in together]
     return [run for group in groups for run in _cut(group, n_bytes, growth, starts)]

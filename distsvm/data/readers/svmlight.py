@@ -60,13 +60,11 @@ class SvmlightData:
         return text_bytes(self.paths)
 
     def unlabelled(self) -> SvmlightData:
-        """Return the same data without its labels; lines may lack them."""
         return SvmlightData(self.paths, dtype=self.dtype, labelled=False)
 
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
     ) -> list[SvmlightSpec]:
-        """Return how to load each of n_shards shards of about equal bytes; see cut_files."""
         runs = cut_files(self.paths, n_shards)
         return [SvmlightSpec(run, self.dtype.name, self.labelled) for run in runs]
 

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from distsvm.data.files import opened
 from distsvm.errors import ConfigError, DataError
 from distsvm.uris import is_uri
 
-
-class Table(Protocol):
-    """A file of rows."""
-
-    schema: Any
-    group_rows: list[int]
-    group_bytes: list[int]
-    """The size of each group without compression."""
-
-    def batches(self, group: int, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """Yield the group's rows in order, as record batches of at most about n_rows."""
+Table: TypeAlias = "_ParquetTable | _ArrowTable"
+"""A file of rows: its `schema`, `group_rows` and `group_bytes` (without compression) of each group,
+and `batches`, the rows of a group as record batches of at most about n_rows."""
 
 
 def pyarrow() -> Any:

@@ -202,9 +202,6 @@ class ParseTask(Task):
         cached = ("grammar", "lexicon", "_rule_number")  # made again on demand
         return {name: value for name, value in vars(self).items() if name not in cached}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-
     @property
     def dim(self) -> int:  # type: ignore[override]
         return len(self.features)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from distsvm.errors import DataError
 
@@ -47,7 +47,7 @@ class Tree:
         """Return the one tree of a text."""
         trees = list(parse_trees(text))
         if len(trees) != 1:
-            raise DataError(f"the text holds {len(trees)} trees, expected one")
+            raise DataError(f"the text has {len(trees)} trees, expected one")
         return trees[0]
 
     @property
@@ -197,16 +197,14 @@ def placed_trees(
         raise error(open_nodes[0].place, "this bracket is never closed")
 
 
+@dataclass(slots=True)
 class _OpenNode:
     """A node whose closing bracket is not read yet."""
 
-    __slots__ = ("children", "label", "place", "word")
-
-    def __init__(self, place: int) -> None:
-        self.place = place
-        self.label = ""
-        self.word: str | None = None
-        self.children: list[Tree] = []
+    place: int
+    label: str = ""
+    word: str | None = None
+    children: list[Tree] = field(default_factory=list)
 
     def close(self) -> Tree:
         return Tree(self.label or TOP, tuple(self.children), self.word)

@@ -73,31 +73,17 @@ def search(
     begin, end = np.empty(2 * longest, np.int64), np.empty(2 * longest, np.int64)
     stratified = mode == SLACK and kind == F1
     augmented = mode != PREDICT and kind != ZERO_ONE
-    n_slots = n_cells
-    if stratified:
-        firsts = np.empty(n_cells + 1, np.int64)
-        for i in range(m):
-            y = truth[truth_starts[i] : truth_starts[i + 1]]
-            mark_labels(y, tables, kind, begin, end, labels)
-            n_words = word_starts[i + 1] - word_starts[i]
-            n_own = count_slots(n_words, labels, True, firsts)
-            n_slots = max(n_slots, n_own)
-            if n_own > max_slots:
-                return i
-    elif n_slots > max_slots:
-        for i in range(m):
-            if word_starts[i + 1] - word_starts[i] == longest:
-                return i
     n_symbols = tables.n_tags + tables.n_phrases
-    chart = make_chart(n_slots, n_cells, n_symbols, tables.n_phrases)
+    chart = make_chart(min(n_cells, max_slots), n_cells, n_symbols, tables.n_phrases)
     items = make_items(2 * tables.row_starts.size)
-    labels[:] = -1
 
     for i in range(m):
         sentence = words[word_starts[i] : word_starts[i + 1]]
         n_words = sentence.size
         row = out[out_starts[i] : out_starts[i + 1]]
         found[i] = False
+        if cell_of(0, n_words + 1) > max_slots:  # every cell has a slot
+            return i
         if not clear_row(sentence, row):
             continue
         y = truth[truth_starts[i] : truth_starts[i + 1]]
@@ -109,7 +95,12 @@ def search(
             elif not stratified:
                 step = scale / max(1, n_words - 1)
                 costs = Costs(step, 0.0, step, 0.0, False)
-        count_slots(n_words, labels, stratified, chart.first)
+        n_slots = count_slots(n_words, labels, stratified, chart.first)
+        if n_slots > max_slots:
+            return i
+        if n_slots > chart.n_active.size:
+            chart = make_chart(min(2 * n_slots, max_slots), n_cells, n_symbols, tables.n_phrases)
+            count_slots(n_words, labels, stratified, chart.first)
         items, n_items = fill(
             tables, weights, sentence, labels, costs, stratified, chart, items, max_items
         )

@@ -138,8 +138,8 @@ def _fill(tables, weights, words, gold, width, n_strata, max_items):
             )  # fmt: skip
             for key in keys:
                 symbol = key // n_strata
-                goes_on = symbol >= n_symbols and j < n_words
-                if goes_on and may_follow(tables, symbol - n_symbols, words[j]):
+                is_prefix = symbol >= n_symbols and j < n_words
+                if is_prefix and may_follow(tables, symbol - n_symbols, words[j]):
                     items[n_items, SYMBOL], items[n_items, STRATUM] = symbol, key % n_strata
                     items[n_items, CHAIN] = PREFIX
                     items[n_items, STEP:] = made.how[key]
@@ -180,7 +180,7 @@ def _join(
         for e in range(tables.row_starts[symbol], tables.row_starts[symbol + 1]):
             first = tables.step_right[e]
             for right in range(firsts[right_cell, first], firsts[right_cell, first + 1]):
-                # Both numbers of a stratum add up without a carry: the whole has room for them.
+                # Adding strata adds both numbers: predicted brackets stay below `width`.
                 key = tables.step_result[e] * n_strata + stratum + items[right, STRATUM]
                 value = scores[left] + scores[right] + weights.step[e]
                 n_made = _offer(made, key, value, e, left, right, n_made)

@@ -247,12 +247,7 @@ def losses(kind, scale, tables, truth, truth_starts, values, starts, out):
 
 @kernel
 def _loss(kind, tables, y, found, labels, begin, end):
-    same = True
-    for e in range(y.size):
-        # Two spans outside the grammar never match.
-        if y[e] != found[e] or y[e] == UNSEEN:
-            same = False
-            break
+    same = np.all(y == found) and not np.any(y == UNSEEN)  # UNSEEN matches nothing
     if same or kind == ZERO_ONE:
         return 0.0 if same else 1.0
     n_words = (y.size // 2 + 1) // 2
