@@ -58,7 +58,7 @@ class StorePath:
         check_secretless(uri)
         if set("?#*[") & set(uri):
             named = uri.partition("?")[0]
-            raise ConfigError(f"{named}: the URI of a run or model is without any of ?, #, *, [")
+            raise ConfigError(f"{named}: the URI of a run or model must not have any of ?, #, *, [")
         store_of(uri)
         return cls(uri)
 

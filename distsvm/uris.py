@@ -65,7 +65,7 @@ def _parts(uri: str) -> SplitResult:
     try:
         return urlsplit(uri)
     except ValueError as error:  # such as a bracket that is not closed; the error may show it all
-        raise ConfigError("a URI that is none: its host cannot be read") from error
+        raise ConfigError("not a URI: its host cannot be read") from error
 
 
 def store_of(uri: str) -> tuple[Any, str]:

@@ -83,8 +83,8 @@ class Keeping:
             needed = math.ceil(beside_mb + COPIES * LEAST_MB)
             raise ConfigError(
                 message(
-                    "{}: a worker needs {} at least, of which its process takes {} with what reads "
-                    "the files, and {} vectors of length {} take {}",
+                    "{}: a worker needs {} at least: its process with the reader of files takes "
+                    "{}; {} vectors of length {} take {}",
                     Setting("worker_memory_mb", self.memory_mb),
                     needed,
                     f"{process_mb:.0f}",

@@ -95,7 +95,7 @@ class _NamedFile(io.RawIOBase):
         except ValueError as error:
             raise DataError(
                 f"{self._uri}: the server does not send parts of files (HTTP ranges), without "
-                "which workers cannot read their own; copy the file to a disk, or pack it"
+                "which workers cannot read their own; copy the file to a disk, or compress it"
             ) from error
 
     def tell(self) -> int:

@@ -107,13 +107,16 @@ def _indented(tree: Tree) -> str:
 
 def tree_svg(tree: Tree) -> str:
     """Return the tree as an SVG document in the colour of the text around it."""
-    depth_of, words = _levels(tree)
-    bottom = MARGIN + LEVEL * (max(depth_of) + 1)
+    depth = deepest = 0
+    for node, leaving in walk(tree):
+        if not node.is_word:
+            depth += -1 if leaving else 1
+            deepest = max(deepest, depth)
+    bottom = MARGIN + LEVEL * (deepest + 1)
     place = MARGIN
     texts: list[str] = []
     lines: list[str] = []
     points: list[list[tuple[float, float]]] = [[]]
-    depth = 0
     for node, leaving in walk(tree):
         y = MARGIN + LEVEL * depth
         if node.is_word:
@@ -135,7 +138,7 @@ def tree_svg(tree: Tree) -> str:
             lines += [_line(x, y + 6, cx, cy - 14, "branch") for cx, cy in below]
             points[-1].append((x, y))
     width, height = place - CHAR + MARGIN, bottom + MARGIN
-    sentence = escape(" ".join(words))
+    sentence = escape(" ".join(leaf.word or "" for leaf in tree.leaves()))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
         f'width="{width:.0f}" height="{height:.0f}" role="img" font-family="sans-serif" '
@@ -160,18 +163,6 @@ def trees_svg(trees: Sequence[Tree]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         f'width="{width}" height="{height}">\n{"".join(drawn)}</svg>\n'
     )
-
-
-def _levels(tree: Tree) -> tuple[list[int], list[str]]:
-    """Return the depth of each word's tag, and the words."""
-    depth, depths, words = 0, [], []
-    for node, leaving in walk(tree):
-        if node.is_word:
-            depths.append(depth)
-            words.append(node.word or "")
-        else:
-            depth += -1 if leaving else 1
-    return depths, words
 
 
 def _text(x: float, y: float, text: str, kind: str) -> str:

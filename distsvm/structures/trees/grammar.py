@@ -174,7 +174,7 @@ class Grammar:
             tables=_tables(len(tags), len(phrases), numbers[TOP, False], steps, len(prefixes),
                            all_chains, coded),
             step_rule=frozen(np.array([rule for *_, rule in steps], np.int32)),
-            chain_rules=Ragged(frozen(chain_rules.values), frozen(chain_rules.starts)),
+            chain_rules=chain_rules.frozen(),
             step_number={step[:3]: number for number, step in enumerate(steps)},
             prefix_number=prefixes,
             chain_number={chain: number for number, chain in enumerate(all_chains)},

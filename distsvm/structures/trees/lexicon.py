@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from distsvm.data.features import frozen
-from distsvm.data.ragged import Ragged
+from distsvm.data.ragged import Ragged, offsets
 from distsvm.structures.trees.tree import Tree
 
 ANY = "any"
@@ -124,7 +124,7 @@ class Lexicon:
         tags, places = np.array(pairs, np.int32).reshape(-1, 2).T
         return cls(
             texts,
-            Ragged(tags, np.concatenate([[0], np.cumsum(lengths)])).frozen(),
+            Ragged(tags, offsets(lengths)).frozen(),
             frozen(places),
             {name: i for i, (is_class, name) in enumerate(order) if not is_class},
             {name: i for i, (is_class, name) in enumerate(order) if is_class},
