@@ -74,7 +74,7 @@ class InMemory:
             costs = np.ones(self.shard.n)
         else:
             costs = np.maximum(1e-12, [float(cost(one)) for one in x])
-        return [LoadedShard(self.shard.part(rows)) for rows in cut(costs, n_shards)]
+        return [LoadedShard(self.shard.slice(rows)) for rows in cut(costs, n_shards)]
 
 
 class TableData(InMemory):

@@ -1,4 +1,4 @@
-"""Folds: data cut into parts; each part is held out once, and the rest is trained on."""
+"""Folds: groups of examples; each fold is left out of training once, for validation."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from distsvm.wording import Setting, message
 
 
 def folds(data: Dataset, n_folds: int, seed: int = 0) -> Iterator[tuple[InMemory, InMemory]]:
-    """Yield (the rest, the part) for each of n_folds parts, whose sizes differ by at most one.
+    """Yield (the rest, the fold) for each of n_folds folds, whose sizes differ by at most one.
 
-    The part of an example depends on its number, the number of examples and `seed`, not on shards.
+    The fold of an example depends on its number, the number of examples and `seed`, not on shards.
     Files are read into memory.
     """
     given = Setting("cv", n_folds)
@@ -29,5 +29,5 @@ def folds(data: Dataset, n_folds: int, seed: int = 0) -> Iterator[tuple[InMemory
         raise ConfigError(message("{}: there are only {} examples", given, whole.n))
     fold = np.random.default_rng(seed).permutation(whole.n) % n_folds
     for k in range(n_folds):
-        rest, part = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        yield InMemory(whole.take(rest)), InMemory(whole.take(part))
+        rest, own = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        yield InMemory(whole.take(rest)), InMemory(whole.take(own))

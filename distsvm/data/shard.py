@@ -98,9 +98,9 @@ class Shard:
         """The names of the examples in messages."""
         return Names(range(self.n), self.first, self.locate)
 
-    def part(self, rows: range) -> Shard:
+    def slice(self, rows: range) -> Shard:
         """Return the examples with these numbers, in the same memory."""
-        x, y, weight = (_part(items, rows) for items in (self.x, self.y, self.weight))
+        x, y, weight = (_sliced(items, rows) for items in (self.x, self.y, self.weight))
         first = None if self.first is None else self.first + rows.start
         locate = None if self.locate is None else partial(_locate_taken, self.locate, rows)
         return replace(self, x=x, y=y, weight=weight, first=first, locate=locate)
@@ -113,7 +113,7 @@ class Shard:
         return Shard(x, y, weight, source=self.source, locate=locate, columns=self.columns)
 
 
-def _part(items: Any, rows: range) -> Any:
+def _sliced(items: Any, rows: range) -> Any:
     if hasattr(items, "n_rows"):
         return items.rows(rows.start, rows.stop)
     return None if items is None else items[rows.start : rows.stop]

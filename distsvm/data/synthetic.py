@@ -54,8 +54,8 @@ def make_multiclass(
     directions = rng.standard_normal((d, n_classes)).astype(X.dtype)
     y = np.empty(n, dtype=np.int64)
     for start in range(0, n, ROWS_AT_A_TIME):
-        piece = slice(start, start + ROWS_AT_A_TIME)
-        y[piece] = np.argmax(X[piece] @ directions, axis=1)
+        run = slice(start, start + ROWS_AT_A_TIME)
+        y[run] = np.argmax(X[run] @ directions, axis=1)
     return X, np.where(rng.random(n) < noise, rng.integers(n_classes, size=n), y)
 
 
@@ -86,11 +86,11 @@ def make_sparse_multiclass(
     first = rng.integers(d, size=n_classes)
     columns = np.empty((n, n_nonzero), dtype=np.int32)
     for start in range(0, n, ROWS_AT_A_TIME):
-        piece = slice(start, start + ROWS_AT_A_TIME)
-        drawn = rng.random(columns[piece].shape) * frequency[-1]
+        run = slice(start, start + ROWS_AT_A_TIME)
+        drawn = rng.random(columns[run].shape) * frequency[-1]
         rank = np.minimum(np.searchsorted(frequency, drawn), d - 1)
-        rank[:, ::3] += first[topic[piece], None]
-        columns[piece] = rank % d
+        rank[:, ::3] += first[topic[run], None]
+        columns[run] = rank % d
     starts = np.arange(0, n * n_nonzero + 1, n_nonzero)
     X = sparse.csr_matrix((np.ones(n * n_nonzero), columns.ravel(), starts), shape=(n, d))
     X.sum_duplicates()

@@ -25,8 +25,7 @@ class ParquetOptions:
     label: str = option(
         kind=text, flag="--label-column", metavar="NAME",
         usual="label, or y where examples are no rows of features",
-        help="Parquet: the column of labels; it is not read for predictions, only kept apart from "
-        "the features",
+        help="Parquet: the column of labels; for predictions it is not read, and is no feature",
     )  # fmt: skip
     features: str = option(
         kind=text, flag="--features-column", metavar="NAME",
@@ -40,7 +39,7 @@ class ParquetOptions:
     )  # fmt: skip
     weight: str = option(
         kind=text, flag="--weight-column", metavar="NAME",
-        help="Parquet: the column of example weights; at a given C, 2 is the example twice",
+        help="Parquet: the column of example weights; at a given C, 2 counts an example twice",
     )  # fmt: skip
 
 
@@ -50,5 +49,5 @@ class TextOptions:
 
     tokens: bool = option(
         kind=truth,
-        help="plain text: words have blanks between them already, and are not split further",
+        help="plain text: blanks separate the words, which are not split further",
     )  # fmt: skip

@@ -25,11 +25,11 @@ class TreebankOptions:
     )  # fmt: skip
     strip_empty: bool = option(
         kind=Truth(both=True), usual="yes",
-        help="trees: take out empty elements (-NONE-)",
+        help="trees: remove empty elements (-NONE-)",
     )  # fmt: skip
     strip_functions: bool = option(
         kind=Truth(both=True), usual="yes",
-        help="trees: take function tags and indices off labels (NP-SBJ-1 → NP)",
+        help="trees: remove function tags and indices of labels (NP-SBJ-1 → NP)",
     )  # fmt: skip
 
 

@@ -63,18 +63,18 @@ class ParseTask(Task):
 
     losses: str = option(
         "f1", kind=choice(*KINDS), flag="--loss", metavar="LOSS", argument="loss",
-        help="f1, 1 − F1 over the spans of binary trees; brackets, how many labelled ones are in "
-        "one of the trees only; zero-one; or f1-brackets, 1 − F1 over the original brackets, for "
-        "sentences of at most 10 words",
+        help="f1, 1 − F1 over the spans of binary trees; brackets, the number of labelled ones "
+        "that only one of the trees has; zero-one; or f1-brackets, 1 − F1 over the original "
+        "brackets, for sentences of at most 10 words",
     )  # fmt: skip
     loss_scale: float = loss_scale_option()
     max_chain: int = option(
         4, kind=whole(least=1), metavar="N",
-        help="longest unary chain, in rules, that is possible without having been seen",
+        help="most rules of a unary chain that does not occur in the training trees",
     )  # fmt: skip
     memory_mb: float = option(
         1024.0, kind=number(above=0, infinite=True), metavar="MB", unit="MiB",
-        help="limit of the memory (in MiB) that the search takes for one sentence; it grows as "
+        help="limit of the search's memory (in MiB) for one sentence of n words; it grows as "
         "n² (n³ for f1 with slack rescaling)",
     )  # fmt: skip
     rules: tuple[str, ...] | None = None
@@ -86,8 +86,8 @@ class ParseTask(Task):
     )  # fmt: skip
     min_word_count: int = option(
         2, kind=whole(least=1), metavar="N",
-        help="with {words}: words that come less often in training are known by their class "
-        "(shape and suffix) alone; example weights count, divided by their mean",
+        help="with {words}: words with fewer uses in training share the tags of their class (shape "
+        "and suffix); a use counts its example's weight over the mean weight",
     )  # fmt: skip
     # Set by prepare():
     counts: np.ndarray | None = None
