@@ -101,34 +101,22 @@ def cut_rows(
 def _cut(
     parts: Sequence[Part], n_bytes: float, growth: float, starts: Starts
 ) -> list[tuple[Part, ...]]:
-    marks, n_rows, total = [], 0, 0
-    for number, part in enumerate(parts):
+    # Each unit has at most MARK examples, after (its number)·MARK others.
+    units: list[tuple[int, Part]] = []
+    n_rows, total = 0, 0
+    for part in parts:
+        mark, start = n_rows // MARK, part.start
         with opened(part.path) as file:
             file.seek(part.start)
             for i, place in enumerate(starts(file, 1, part.start)):
                 if part.stop is not None and place >= part.stop:
                     break
-                if n_rows % MARK == 0:
-                    # The first example takes the text before it.
-                    marks.append((number, place if i else part.start))
+                if i and n_rows % MARK == 0:
+                    units.append((mark, replace(part, start=start, stop=place)))
+                    mark, start = n_rows // MARK, place
                 n_rows += 1
             total += (file.tell() if part.stop is None else part.stop) - part.start
+        units.append((mark, replace(part, start=start)))
     rows = rows_of_piece(n_bytes, growth * total / max(1, n_rows))
-    chosen = marks[:: rows // MARK] or [(0, parts[0].start)]
-    ends = [*chosen[1:], (len(parts), 0)]
-    return [_between(parts, begin, end) for begin, end in zip(chosen, ends, strict=True)]
-
-
-def _between(
-    parts: Sequence[Part], begin: tuple[int, int], end: tuple[int, int]
-) -> tuple[Part, ...]:
-    """Return the parts between two places, each (number of the part, offset in its file)."""
-    found = []
-    for number, part in enumerate(parts):
-        if not begin[0] <= number <= end[0]:
-            continue
-        start = begin[1] if number == begin[0] else part.start
-        stop = end[1] if number == end[0] else part.stop
-        if stop is None or start < stop:
-            found.append(replace(part, start=start, stop=stop))
-    return tuple(found)
+    runs = groupby(units, lambda unit: unit[0] * MARK // rows)
+    return [joined_parts([part for _, part in run]) for _, run in runs]
