@@ -58,6 +58,7 @@ class InMemory:
     """The examples of one shard in memory, cut into shards that share its arrays."""
 
     n_bytes: int | None = None
+    uses_cost = False
 
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
@@ -70,7 +71,7 @@ class InMemory:
             costs = x.costs()
             if n_shards is None:
                 n_shards = default_n_shards_of_table(costs.size, float(costs.sum()), x.n_columns)
-        elif cost is None:
+        elif cost is None or not self.uses_cost:
             costs = np.ones(self.shard.n)
         else:
             costs = np.maximum(1e-12, [float(cost(one)) for one in x])
@@ -110,6 +111,8 @@ class PairData(InMemory):
     outputs : sequence of the same length, or None for prediction
     weight : array of shape (n,), optional
     """
+
+    uses_cost = True
 
     def __init__(
         self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None, weight: Any = None

@@ -67,9 +67,9 @@ class Keeping:
         return replace(self, reading_mb=max(getattr(spec, "reading_mb", 0.0) for spec in specs))
 
     def store(self) -> PackedStore | None:
-        if self.cache_dir is not None:
-            return PackedStore(packed_folder(self.cache_dir))
-        return None if self.memory_mb is None else PackedStore(packed_folder())
+        if self.cache_dir is None and self.memory_mb is None:
+            return None
+        return PackedStore(packed_folder(self.cache_dir))
 
     @property
     def piece_mb(self) -> float:

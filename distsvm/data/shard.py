@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from distsvm.data.features import Rows
+from distsvm.data.features import DenseRows, Rows, SparseRows
 from distsvm.errors import DistSVMError, renamed
 
 Locate: TypeAlias = "Callable[[int], str | None]"
@@ -99,7 +99,7 @@ class Shard:
         return Names(range(self.n), self.first, self.locate)
 
     def slice(self, rows: range) -> Shard:
-        """Return the examples with these numbers, in the same memory."""
+        """Return the examples with these numbers, in the same memory where inputs allow it."""
         x, y, weight = (_sliced(items, rows) for items in (self.x, self.y, self.weight))
         first = None if self.first is None else self.first + rows.start
         locate = None if self.locate is None else partial(_locate_taken, self.locate, rows)
@@ -114,8 +114,10 @@ class Shard:
 
 
 def _sliced(items: Any, rows: range) -> Any:
-    if hasattr(items, "n_rows"):
+    if isinstance(items, (DenseRows, SparseRows)):
         return items.rows(rows.start, rows.stop)
+    if hasattr(items, "to_arrays"):  # the arrays of a structure
+        return items.take(np.arange(rows.start, rows.stop))
     return None if items is None else items[rows.start : rows.stop]
 
 

@@ -96,7 +96,7 @@ def test_a_memory_that_workers_cannot_see_is_refused():
     [
         ("s3://me:hidden@bucket/a", "a URI with a password in it"),
         ("memory://runs/a?token=hidden", "a URI with a query in it"),
-        ("memory://runs/a?hidden", r"^memory://runs/a: the URI of a run or model is without"),
+        ("memory://runs/a?hidden", r"^memory://runs/a: the URI of a run or model must not"),
         ("simplecache::s3://bucket/a", "expected a path, or one URI"),
         ("nowhere://bucket/a", "nowhere://bucket/a: "),
     ],

@@ -11,7 +11,7 @@ import numpy as np
 
 from distsvm import checks
 from distsvm.data.features import frozen
-from distsvm.data.ragged import Ragged, offsets, spread
+from distsvm.data.ragged import Ragged, offsets
 from distsvm.data.shard import Names, Shard
 from distsvm.errors import DataError
 from distsvm.messages import Planes
@@ -133,9 +133,10 @@ class ParseOracle(Oracle):
 
     def separate(self, view: ParseView, rows: np.ndarray) -> Separation:
         truth = self.truths(rows)
-        output, found, place = self._search(view, rows, cky.SLACK if self.slack else cky.MARGIN)
-        if place >= 0:
-            raise self._too_large(int(rows[place]))
+        output, state = self._search(view, rows, cky.SLACK if self.slack else cky.MARGIN)
+        if (state == cky_rows.TOO_LARGE).any():
+            raise self._too_large(int(rows[np.argmin(state)]))
+        found = state == 1
         loss = np.where(found, self.losses(rows, output), 0.0)
         value = np.where(found, self.values(view, Planes.linear(rows, output, loss)), -1.0)
         # Where nothing is better, also by rounding, the plane is the truth's.
@@ -180,26 +181,18 @@ class ParseOracle(Oracle):
 
     def decode(self, view: ParseView, rows: np.ndarray) -> TreeRows:
         """Return the best trees, NO_TREE for sentences outside the grammar or too long."""
-        starts, lengths = offsets(self._row_lengths(rows)), self.words.lengths[rows]
-        values = np.full(starts[-1], cky_rows.NO_TREE, np.int32)
-        todo = np.flatnonzero(lengths * (lengths + 1) // 2 <= self.max_slots)
-        n_large, n_found = rows.size - todo.size, 0
-        while todo.size:
-            output, found, place = self._search(view, rows[todo], cky.PREDICT)
-            # The search takes the sentences in order and stops at one that is too large.
-            n_done = place if place >= 0 else todo.size
-            done, todo = todo[:n_done], todo[n_done + 1 :]
-            places = spread(starts[done], self._row_lengths(rows[done]))
-            values[places] = output.values[: places.size]
-            n_found, n_large = n_found + int(found[:n_done].sum()), n_large + (place >= 0)
+        output, state = self._search(view, rows, cky.PREDICT)
         for n, why in (
-            (rows.size - n_large - n_found, "outside the grammar"),
-            (n_large, message("too long for {}", Setting("memory_mb", self.task.memory_mb))),
+            (np.count_nonzero(state == 0), "outside the grammar"),
+            (
+                np.count_nonzero(state == cky_rows.TOO_LARGE),
+                message("too long for {}", Setting("memory_mb", self.task.memory_mb)),
+            ),
         ):
             if n:
                 text = "{} of {} sentences are {} ({}); their trees are flat"
                 log.warning(message(text, n, rows.size, why, self.source))
-        return TreeRows(values, starts, rows)
+        return output
 
     def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
         loss = np.empty(rows.size)
@@ -288,14 +281,12 @@ class ParseOracle(Oracle):
                 )
             )
 
-    def _search(
-        self, view: ParseView, rows: np.ndarray, mode: int
-    ) -> tuple[TreeRows, np.ndarray, int]:
-        """Return trees, whether each was found, and the place of the first too large one, or −1."""
+    def _search(self, view: ParseView, rows: np.ndarray, mode: int) -> tuple[TreeRows, np.ndarray]:
+        """Return the trees, and of each 1 if it was found, 0 if there is none, or TOO_LARGE."""
         words = self.words[rows]
         truth = _no_rows(rows.size) if mode == cky.PREDICT else self.truths(rows)
         starts = offsets(self._row_lengths(rows))
-        out, found = np.empty(starts[-1], np.int32), np.empty(rows.size, dtype=bool)
+        out, found = np.empty(starts[-1], np.int32), np.empty(rows.size, np.int8)
         given = (
             self.tables, view.weights, *_arrays(words), *_arrays(truth),
             frozen(view.true_scores[rows]),
@@ -304,16 +295,16 @@ class ParseOracle(Oracle):
             self._check_lengths(rows)
             limit = self.task.memory_mb * 2**20
             max_keys, max_items = limit / cky_brackets.KEY_BYTES, limit / cky_brackets.ITEM_BYTES
-            place = cky_brackets.search(
+            cky_brackets.search(
                 *given, self.scale, self.slack, int(max_keys / 2), int(max_items / 2), out,
                 frozen(starts), found,
             )  # fmt: skip
         else:
-            place = cky.search(
+            cky.search(
                 *given, self.kind, self.scale, mode, self.max_slots, self.max_items, out,
                 frozen(starts), found,
             )  # fmt: skip
-        return TreeRows(out, starts, rows), found, int(place)
+        return TreeRows(out, starts, rows), found
 
     def _too_large(self, row: int) -> DataError:
         return DataError(

@@ -15,6 +15,7 @@ from distsvm.structures.trees.kernels.cky_chart import (
 from distsvm.structures.trees.kernels.cky_rows import (
     BRACKETS,
     F1,
+    TOO_LARGE,
     ZERO_ONE,
     cell_of,
     clear_row,
@@ -50,12 +51,8 @@ def search(
     mode : PREDICT, MARGIN or SLACK
     max_slots, max_items : limits of the memory for one sentence
     out, out_starts : where the rows are written
-    found : bool of shape (m,), whether the sentence has a tree (for zero-one loss, one other than
-        the truth)
-
-    Returns
-    -------
-    The first sentence that needs more memory than the limits, −1 if none does.
+    found : int8 of shape (m,), 1 where the sentence has a tree (for zero-one loss, one other than
+        the truth), 0 where it has none, TOO_LARGE where the limits do not suffice
 
     Notes
     -----
@@ -67,7 +64,9 @@ def search(
     m = found.size
     longest = 0
     for i in range(m):
-        longest = max(longest, word_starts[i + 1] - word_starts[i])
+        n_words = word_starts[i + 1] - word_starts[i]
+        if cell_of(0, n_words + 1) <= max_slots:  # every cell has a slot
+            longest = max(longest, n_words)
     n_cells = cell_of(0, longest + 1)
     labels = np.full(n_cells, -1, np.int64)
     begin, end = np.empty(2 * longest, np.int64), np.empty(2 * longest, np.int64)
@@ -81,10 +80,9 @@ def search(
         sentence = words[word_starts[i] : word_starts[i + 1]]
         n_words = sentence.size
         row = out[out_starts[i] : out_starts[i + 1]]
-        found[i] = False
-        if cell_of(0, n_words + 1) > max_slots:  # every cell has a slot
-            return i
-        if not clear_row(sentence, row):
+        known = clear_row(sentence, row)
+        found[i] = TOO_LARGE if n_words > longest else 0
+        if n_words > longest or not known:
             continue
         y = truth[truth_starts[i] : truth_starts[i + 1]]
         costs = Costs(0.0, 0.0, 0.0, 0.0, True)
@@ -97,7 +95,8 @@ def search(
                 costs = Costs(step, 0.0, step, 0.0, False)
         n_slots = count_slots(n_words, labels, stratified, chart.first)
         if n_slots > max_slots:
-            return i
+            found[i] = TOO_LARGE
+            continue
         if n_slots > chart.n_active.size:
             chart = make_chart(min(2 * n_slots, max_slots), n_cells, n_symbols, tables.n_phrases)
             count_slots(n_words, labels, stratified, chart.first)
@@ -105,7 +104,8 @@ def search(
             tables, weights, sentence, labels, costs, stratified, chart, items, max_items
         )
         if n_items < 0:
-            return i
+            found[i] = TOO_LARGE
+            continue
         matched = 0
         root = cell_of(0, n_words)
         if stratified:
@@ -118,16 +118,15 @@ def search(
             tables, weights, chart, items, n_words, matched, labels, costs, stratified,
             no_change(), row,
         )  # fmt: skip
-        found[i] = True
+        found[i] = 1
         if mode != PREDICT and kind == ZERO_ONE and np.all(row == y):
             change = best_change(tables, weights, chart, items, sentence, row, begin, end)
             if change.span < 0:
-                found[i] = False
+                found[i] = 0
             else:
                 extract(
                     tables, weights, chart, items, n_words, 0, labels, costs, False, change, row
                 )
-    return -1
 
 
 @kernel

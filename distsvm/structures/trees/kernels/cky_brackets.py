@@ -21,6 +21,7 @@ from distsvm.structures.trees.kernels.cky_rows import (
     F1_BRACKETS,
     LEAF,
     PREFIX,
+    TOO_LARGE,
     cell_of,
     clear_row,
     count_brackets,
@@ -57,7 +58,7 @@ def search(
 ):  # fmt: skip
     """Write for each sentence the tree of the most violated plane; arguments as of cky.search.
 
-    Returns the first sentence that needs more than max_keys or max_items, else −1.
+    A sentence that needs more than max_keys or max_items is TOO_LARGE.
     """
     n_all = tables.row_starts.size - 1
     most = 1  # brackets of one span
@@ -68,7 +69,7 @@ def search(
         sentence = words[word_starts[i] : word_starts[i + 1]]
         n_words = sentence.size
         row = out[out_starts[i] : out_starts[i + 1]]
-        found[i] = False
+        found[i] = 0
         if not clear_row(sentence, row):
             continue
         begin, end = np.empty(2 * n_words, np.int64), np.empty(2 * n_words, np.int64)
@@ -77,12 +78,14 @@ def search(
         width = most * (2 * n_words - 1) + 1  # one more than brackets can be predicted
         n_strata = width * (n_true + 1)
         if n_all * n_strata > max_keys:
-            return i
+            found[i] = TOO_LARGE
+            continue
         items, scores, firsts, n_items = _fill(
             tables, weights, sentence, gold, width, n_strata, max_items
         )
         if n_items < 0:
-            return i
+            found[i] = TOO_LARGE
+            continue
         best, highest = -1, -np.inf
         root = cell_of(0, n_words)
         for item in range(firsts[root, tables.start], firsts[root, tables.start + 1]):
@@ -93,9 +96,8 @@ def search(
             if value > highest:
                 best, highest = item, value
         if best >= 0:
-            found[i] = True
+            found[i] = 1
             _extract(items, best, row)
-    return -1
 
 
 @kernel

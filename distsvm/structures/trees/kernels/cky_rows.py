@@ -20,6 +20,8 @@ LEAF = -1
 UNSEEN = -2
 NO_TREE = -3
 
+TOO_LARGE = -1  # of what a search has found: it needs more memory than its limits
+
 ZERO_ONE = 0
 BRACKETS = 1
 F1 = 2
