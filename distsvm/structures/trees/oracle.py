@@ -98,7 +98,7 @@ class ParseOracle(Oracle):
             examples["truth"] = Ragged.of(rows, np.int32).frozen()
         if shard.weight is not None:
             examples["weight"] = shard.weight
-        limit = task.memory_mb * 2**20
+        self.limit = limit = min(task.memory_mb * 2**20, 2.0**62)  # kernels take integers
         symbols, phrases = len(self.grammar.tags) + len(self.grammar.phrases), self.grammar.phrases
         self.max_slots = int(limit / 2 / cky.slot_bytes(symbols, len(phrases)))
         self.max_items = int(limit / 2 / cky.ITEM_BYTES)
@@ -293,11 +293,9 @@ class ParseOracle(Oracle):
         )  # fmt: skip
         if self.kind == cky_rows.F1_BRACKETS and mode != cky.PREDICT:
             self._check_lengths(rows)
-            limit = self.task.memory_mb * 2**20
-            max_keys, max_items = limit / cky_brackets.KEY_BYTES, limit / cky_brackets.ITEM_BYTES
             cky_brackets.search(
-                *given, self.scale, self.slack, int(max_keys / 2), int(max_items / 2), out,
-                frozen(starts), found,
+                *given, self.scale, self.slack, int(self.limit / cky_brackets.KEY_BYTES / 2),
+                int(self.limit / cky_brackets.ITEM_BYTES / 2), out, frozen(starts), found,
             )  # fmt: skip
         else:
             cky.search(

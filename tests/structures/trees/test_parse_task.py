@@ -1,6 +1,7 @@
 """Parsing: the compiled oracle equals enumeration of all trees, for every loss and rescaling."""
 
 import logging
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -294,6 +295,19 @@ def test_f1_brackets_that_take_too_much_memory_are_refused_by_name():
     oracle = task.oracle(shard, "margin")
     with pytest.raises(DataError, match="example 0: a sentence of 5 words takes more memory"):
         oracle.separate(oracle.view(np.zeros(task.dim)), np.arange(4))
+
+
+@pytest.mark.parametrize("losses", ["f1", "f1-brackets"])
+def test_memory_without_a_limit_gives_the_planes_and_trees_of_enough_memory(losses):
+    trees, found = small_treebank(), []
+    for memory_mb in (1024.0, math.inf):
+        task, shard = prepared(trees, losses=losses, memory_mb=memory_mb)
+        oracle = task.oracle(shard, "margin")
+        view, which = oracle.view(np.ones(task.dim)), np.arange(4)
+        planes = oracle.separate(view, which).planes
+        found.append((planes.q, planes.output.values, oracle.decode(view, which).values))
+    for enough, unlimited in zip(*found, strict=True):
+        np.testing.assert_array_equal(enough, unlimited)
 
 
 def test_deep_trees_need_no_recursion():
