@@ -5,12 +5,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from run_examples import StopAfter, go, history
+from run_examples import StopAfter, go, history, latest_checkpoint
 from toy_tasks import toy_chains
 
 from distsvm import Callback, SequenceTask
 from distsvm.training import loaded, run, trainer
-from distsvm.training.checkpoint import latest_checkpoint
 from distsvm.training.run_folder import RunFolder
 
 LINES, TAGS = toy_chains(n=60)

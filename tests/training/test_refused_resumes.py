@@ -5,7 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from run_examples import CONFIG, INPUTS, OUTPUTS, StopAfter, go
+from run_examples import CONFIG, INPUTS, OUTPUTS, StopAfter, go, latest_checkpoint
 from toy_tasks import ToyChain
 
 from distsvm import resume, train
@@ -13,7 +13,6 @@ from distsvm.data.synthetic import make_multiclass
 from distsvm.data.writers import write_parts
 from distsvm.errors import CheckpointError, ConfigError
 from distsvm.structures.classes.task import MulticlassTask
-from distsvm.training.checkpoint import latest_checkpoint
 
 
 def swapped(folder):

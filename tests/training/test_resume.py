@@ -5,14 +5,13 @@ import shutil
 
 import numpy as np
 import pytest
-from run_examples import StopAfter, go, history
+from run_examples import StopAfter, go, history, latest_checkpoint
 from toy_tasks import ToyChain
 
 from distsvm import Callback, MulticlassTask, resume, train
 from distsvm.data.synthetic import make_multiclass, write_parts
 from distsvm.errors import CheckpointError, ConfigError
 from distsvm.training import loaded
-from distsvm.training.checkpoint import latest_checkpoint
 from distsvm.training.run_folder import RunFolder
 
 

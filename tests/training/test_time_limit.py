@@ -6,13 +6,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from run_examples import INPUTS, OUTPUTS, go, history
+from run_examples import INPUTS, OUTPUTS, go, history, latest_checkpoint
 from toy_tasks import ToyChain, toy_chains
 
 from distsvm import SequenceTask, path, train
 from distsvm.oracles import bound
 from distsvm.training import loaded, run, trainer
-from distsvm.training.checkpoint import latest_checkpoint
 
 N = len(INPUTS)
 SOLVERS = ["one-slack", "multi-plane"]
