@@ -291,7 +291,7 @@ def test_a_folder_is_asked_to_stop_only_while_it_runs(files, capsys, tmp_path):
         assert (folder / STOP).exists()
         assert "running: process" in run(capsys, "status", folder).out
         words = ["resume", folder, "--max-rounds", "3"]
-        assert "held by a run that goes on" in run(capsys, *words, code=6).err
+        assert "in use by a run" in run(capsys, *words, code=6).err
     finally:
         session.end()
     assert not (folder / STOP).exists()

@@ -111,7 +111,7 @@ def test_an_interrupted_path_keeps_what_it_has():
         ({"cv": 3, "validation": toy_chains(5)}, "cv and validation are both given"),
         ({"C": 1.0}, "C=1.0: a path takes its values as Cs"),
         ({"C_per_example": 1.0}, "C_per_example=1.0"),
-        ({"run_dir": "r"}, "run_dir='r': a path keeps no run folder"),
+        ({"run_dir": "r"}, "run_dir='r': a path has no run folder"),
         ({"depth": 3}, "unknown parameter 'depth'"),
     ],
 )

@@ -39,7 +39,7 @@ def test_old_checkpoints_go_and_no_pickle_is_written(tmp_path):
 
 def test_a_folder_with_a_run_is_not_overwritten(tmp_path):
     go(tmp_path / "run")
-    with pytest.raises(ConfigError, match="holds a run already"):
+    with pytest.raises(ConfigError, match="has a run already"):
         go(tmp_path / "run")
 
 

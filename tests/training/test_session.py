@@ -123,7 +123,7 @@ def test_the_last_whole_round_is_found_behind_half_a_line(tmp_path):
 def test_a_run_that_goes_on_cannot_be_resumed_a_second_time(tmp_path):
     class ResumesAgain(Callback):
         def on_round(self, record):
-            with pytest.raises(CheckpointError, match=r"held by a run that goes on: process \d+"):
+            with pytest.raises(CheckpointError, match=r"in use by a run: process \d+"):
                 go(tmp_path / "run", resume=True)
             assert read_state(tmp_path / "run").state == "running"
             return True
@@ -228,7 +228,7 @@ def test_a_lock_that_cannot_be_read_is_no_takeover(held, text):
     (held.folder / LOCK).write_text(text)
     assert "no sign of life can be written" in held._problem()
     held.check()
-    with pytest.raises(CheckpointError, match="held by a run that goes on"):
+    with pytest.raises(CheckpointError, match="in use by a run"):
         Session(held.folder).take()
     (held.folder / LOCK).write_text(whole)
     assert held._problem() is None

@@ -162,7 +162,7 @@ def test_a_session_that_the_store_does_not_answer_goes_on(monkeypatch, short, ca
             fail(1, OSError, n=10**9, counts=lambda operation, path: path.endswith((LOCK, STATE)))
 
     assert history(go(RUN, callbacks=[Breaks()], **SHORT)) == history(short)
-    assert "the end of the run cannot be told, and it will be taken for lost" in caplog.text
+    assert "the end of the run cannot be written, so it will count as lost" in caplog.text
     in_order()
     assert read_json(place(RUN) / STATE, CheckpointError)["state"] == "running"
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("empty_store")
 def test_a_run_that_goes_on_in_a_store_is_not_resumed_a_second_time(short):
     class ResumesAgain(Callback):
         def on_round(self, record):
-            with pytest.raises(CheckpointError, match=rf"{RUN} is held by a run that goes on"):
+            with pytest.raises(CheckpointError, match=rf"{RUN} is in use by a run"):
                 go(RUN, resume=True, **SHORT)
             assert read_state(place(RUN)).state == "running"
 
