@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
 
 import numpy as np
 
 from distsvm.risks.algebra import advance
 from distsvm.vectors import Vector, add_into, dot, mix, mix_into
 
-P = TypeVar("P", bound="Point")
-
 
 class LinearPoint:
-    """A w that is an array of length dim."""
+    """The point of a linear model: `w` is an array of length dim, also in checkpoints."""
 
     def __init__(self, w: np.ndarray) -> None:
         self.w = w
 
     @property
     def norm2(self) -> float:
+        """‖w‖², computed at each call."""
         return dot(self.w, self.w)
 
     def inner(self, a: Vector) -> float:
+        """Return ⟨a, w⟩ for the vector of a cut."""
         return dot(a, self.w)
 
     def mix(self, other: LinearPoint, share: float) -> LinearPoint:
+        """Return (1 − share)·w + share·other, as a new point."""
         return LinearPoint(mix(self.w, other.w, share))
 
     def copy(self) -> LinearPoint:
