@@ -105,7 +105,7 @@ class Model:
         return reduce(add, self.over_pieces(ShardWorker.evaluate, pieces, **place))
 
     def inputs(self, data: Any, **options: Any) -> Dataset:
-        """Return the data to predict on; files are read as those of training, unless options differ.
+        """Return the data to predict on; without options, files are read as those of training.
 
         A list of str names files here for every task.
         """
@@ -236,7 +236,7 @@ def check_target(path: Where) -> None:
         try:
             read_manifest(folder / MANIFEST, "model", sys.maxsize, ModelError)
         except ModelError as error:
-            raise ModelError(f"{folder} has something else than a model: {error}") from error
+            raise ModelError(f"{folder} has something other than a model: {error}") from error
     elif folder.exists() and not folder.is_dir():
         raise ModelError(f"{folder} is a file, expected a folder for the model")
 

@@ -38,7 +38,6 @@ class Registry(Mapping[str, T], Generic[T]):
 
     Parameters
     ----------
-    group : str
     kind : str
         The word for one of them in messages.
     type : str

@@ -40,7 +40,7 @@ class CompiledEstimator(TrainedEstimator):
         Parameters
         ----------
         X : sequence of n inputs; or path, pattern, folder, list of paths, or a data set
-            Files are read by the workers, and hold the outputs; see open_data.
+            Files are read by the workers, and contain the outputs; see open_data.
         y : sequence of n outputs; None for files and data sets
         sample_weight : array of shape (n,), optional
             At a given C, 2 is the same as the example twice; only for examples in memory.
@@ -88,7 +88,7 @@ class CompiledEstimator(TrainedEstimator):
             return (self.model_.examples if labelled else self.model_.inputs)(X), place
         inputs, outputs = self._pair(X, y)
         if labelled and outputs is None:
-            raise DataError("the outputs y are missing; only files and data sets hold theirs")
+            raise DataError("the outputs y are missing; only files and data sets contain theirs")
         outputs, here = outputs if labelled else None, {"executor": "serial"}
         if self.model_.are_words(inputs):
             return self.model_.sentences(inputs, outputs), here
@@ -97,7 +97,7 @@ class CompiledEstimator(TrainedEstimator):
     def _pair(self, X: Any, y: Any) -> tuple[Sequence[Any], Sequence[Any] | None]:
         """Return inputs and outputs in memory as two sequences."""
         if names_files([X], None):
-            raise DataError(f"X names the file {X!r}, which holds its outputs: y must be None")
+            raise DataError(f"X names the file {X!r}, which contains its outputs: y must be None")
         return one_by_one(X), None if y is None else one_by_one(y)
 
     def _reading(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class CompiledEstimator(TrainedEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = False  # files hold their outputs
+        tags.target_tags.required = False  # files contain their outputs
         tags.input_tags.two_d_array = False
         return tags
 

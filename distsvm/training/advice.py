@@ -12,7 +12,7 @@ JOB_ADDRESS = "DISTSVM_JOB_ADDRESS"
 
 
 def own_task(task: str | None) -> list[str]:
-    """Return the option that names a task of one's own, which a run does not keep the code of."""
+    """Return the option that names a user's own task, whose code a run does not store."""
     return ["--task", task] if task is not None and ":" in task else []
 
 

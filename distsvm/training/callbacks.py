@@ -74,11 +74,10 @@ class LogRounds(Callback):
 
     def on_round(self, record: Round) -> None:
         if self.verbose >= 2 or record.kind == "fresh":
-            own = shown_columns(record)
-            held = ", ".join(f"{c.text(record)} {c.label}" for c in own)
+            columns = ", ".join(f"{c.text(record)} {c.label}" for c in shown_columns(record))
             _log(
                 f"round {record.number} {record.kind}: primal {record.best_primal:.6g} "
-                f"dual {record.dual:.6g} gap {record.gap:.3g}, {held}, "
+                f"dual {record.dual:.6g} gap {record.gap:.3g}, {columns}, "
                 f"{record.n_oracle_calls} oracle calls, {record.elapsed_s:.1f} s"
             )
 

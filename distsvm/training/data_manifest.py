@@ -26,7 +26,7 @@ NAME = "data.json"
 
 @dataclass
 class DataManifest:
-    """The files and shards of training and validation data; `digests` are known once it is read.
+    """The files and shards of training and validation data, with digests once it is read.
 
     Parameters
     ----------
@@ -55,15 +55,15 @@ class DataManifest:
         write_json(folder / NAME, {"kind": "distsvm data", "format": FORMAT, **own})
 
     def check_files(self, folder: Place) -> None:
-        """Refuse files that are not those of the run in this folder, if it holds one."""
+        """Refuse files that are not those of the run in this folder, if there is one."""
         earlier = _read(folder)
         if earlier is None:
             return
         for path in earlier.files.keys() | self.files.keys():
             if path not in self.files:
-                raise CheckpointError(f"{folder} was begun with {path}, which is not there now")
+                raise CheckpointError(f"{folder} was begun with {path}, which does not exist now")
             if path not in earlier.files:
-                raise CheckpointError(f"{folder} was begun without {path}, which is there now")
+                raise CheckpointError(f"{folder} was begun without {path}, which exists now")
         for path, (size, stamp) in earlier.files.items():
             now, stamp_now = self.files[path]
             if size != now:

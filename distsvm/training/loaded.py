@@ -42,15 +42,7 @@ EPS_SHARE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Data as the user gave it.
-
-    Parameters
-    ----------
-    data, outputs, weight : as `train` takes them
-    options : dict
-        For open_data.
-    validation : like data, or None
-    """
+    """Data in the arguments of `train`; `options` are for open_data."""
 
     data: Any
     outputs: Any = None
@@ -72,25 +64,18 @@ class Loaded:
 
     Parameters
     ----------
-    given : Given
     given_task, task : Task
         The user's, and the one that is prepared for the data.
-    choice, solver : Choice, Solver
-        The solver is that of C = 1: the C of a run may depend on the data.
-    cut : DataCut
+    solver : Solver
+        For C = 1: the C of a run may depend on the data.
     executor : Executor
         Its objects are the hosts of the training data, then those of the validation data.
     checks : range
         The numbers of the latter.
-    n_checks : int
-        Examples of the validation data.
-    check_fingerprint : str
-        The digest of the validation data, where there is a folder.
-    manifest : DataManifest
-    facts : Facts
+    n_checks, check_fingerprint : int, str
+        Examples of the validation data, and their digest where there is a folder.
     data_notes : dict or None
         How files were read, for the model.
-    load_s : float
     """
 
     given: Given

@@ -29,13 +29,7 @@ BOUNDARIES = [0.001, 0.01, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0, 300.0, 1800.0]
 
 
 class RayMetrics(Callback):
-    """Exports every round; after an error the run continues without metrics.
-
-    Parameters
-    ----------
-    run : str
-        The value of the tag `run`.
-    """
+    """Exports every round, tagged by the name of the run; after an error it stops exporting."""
 
     def __init__(self, run: str) -> None:
         self._tags = {"run": run}

@@ -96,7 +96,7 @@ class RunFolder:
         `used` has the values of the defaults (C, eps, n_examples and so on), `problem` what a
         resumed run must have in common with it.
         """
-        self.hold()
+        self.lock()
         self.check_new()  # again: another process may have begun one meanwhile
         description, arrays = describe(task)
         description["fields"] |= {name: to_json(array) for name, array in arrays.items()}
@@ -115,7 +115,7 @@ class RunFolder:
             },
         )
 
-    def hold(self) -> None:
+    def lock(self) -> None:
         """Lock the folder until `close`; refused while another process has the lock."""
         self._session.take()
 
@@ -210,7 +210,7 @@ class RunFolder:
     def fail(self, error: BaseException) -> None:
         """Note the reason why there is no result."""
         self._session.fail(error)
-        if self._session.held:
+        if self._session.locked:
             with suppress(CheckpointError):
                 self.secure_history()
 

@@ -73,14 +73,9 @@ class Restored(NamedTuple):
 
 
 class Saving:
-    """The checkpoints of the run in a folder.
+    """The checkpoints of the run in a folder; `problem` is the identity of the run.
 
-    Parameters
-    ----------
-    problem : dict
-        The identity of the run; see problem_of.
-    executor : Executor
-        Its workers write and read the planes of these shards.
+    The executor's workers write and read the planes of these shards.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ class Session:
 
     def __init__(self, folder: Place) -> None:
         self.folder = folder
-        self.held = self.stop_asked = False
+        self.locked = self.stop_asked = False
         self._taken_over: str | None = None
         self._me = Holder(
             uuid.uuid4().hex, socket.gethostname(), os.getpid(), born(os.getpid()),
@@ -60,7 +60,7 @@ class Session:
                         "gone after a minute without one"
                     )
                 self._lock.take_away(state.holder)
-        self.held = True
+        self.locked = True
         with suppress(FileNotFoundError):
             self._earlier = read_json(self.folder / STATE, FileNotFoundError)
         (self.folder / STOP).unlink(missing_ok=True)
@@ -95,9 +95,9 @@ class Session:
 
     def end(self) -> None:
         """Write the last state and release the lock; a second call has no effect."""
-        if not self.held:
+        if not self.locked:
             return
-        self.held = False
+        self.locked = False
         self._over.set()
         if self._thread is not None:
             self._thread.join()

@@ -74,7 +74,7 @@ def train(
     if settings.run_dir is not None and not resume:
         RunFolder(settings.run_dir).check_new()  # before the data is read
     with one_thread(), Trainer(task, settings, list(callbacks)) as trainer:
-        choice = trainer.hold() if resume else None
+        choice = trainer.lock() if resume else None
         given = Given(data, outputs, weight, data_options or {}, validation)
         loaded = trainer.load(given, choice)
         return trainer.begin(loaded, start, resume=resume).run()

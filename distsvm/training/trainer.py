@@ -54,13 +54,13 @@ class Trainer:
         if self.executor.name == "ray":
             self.callbacks.append(RayMetrics(run_name(config.run_dir)))
 
-    def hold(self) -> Choice:
+    def lock(self) -> Choice:
         """Lock the folder of the run to resume, and return the recorded choice."""
         if self.folder is None:
             raise ConfigError(message("resume=True needs {run_dir}, the folder of the run"))
         run = self.folder.read()  # first: nothing is written to a damaged folder
         choice = Choice.recorded(run, self.folder.path / "run.json")
-        self.folder.hold()
+        self.folder.lock()
         return choice
 
     def load(self, given: Given, choice: Choice | None = None) -> Loaded:

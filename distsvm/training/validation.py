@@ -17,17 +17,8 @@ from distsvm.messages import Score
 class Watch:
     """The lowest validation loss so far, its w, and the number of others since.
 
-    Parameters
-    ----------
-    best : dict or None
-        Round, loss and accuracy of the lowest loss, and the certified primal of its w.
-    w : array or None
-    n_since : int
-        Other w that were evaluated since then.
-    seen : array or None
-        The w that was evaluated last.
-    score : Score or None
-        Its score.
+    `best` has its round, loss, accuracy and certified primal; `seen` is the w that was evaluated
+    last, and `score` its score.
     """
 
     best: dict[str, Any] | None = None

@@ -119,7 +119,7 @@ def test_a_model_is_replaced_in_a_store_and_nothing_else_is(whole):
     whole.model.save(f"{ROOT}m")
     assert np.array_equal(load_model(f"{ROOT}m", ToyChain).w, whole.model.w)
     (place(ROOT + "other") / "thesis.txt").write(b"years of work")
-    with pytest.raises(ModelError, match="holds something else than a model"):
+    with pytest.raises(ModelError, match="has something other than a model"):
         whole.model.save(f"{ROOT}other")
     with pytest.raises(ModelError, match="is a file"):
         whole.model.save(f"{ROOT}other/thesis.txt")

@@ -202,7 +202,7 @@ def test_a_process_of_another_host_is_lost_when_there_was_no_sign_of_it_for_a_mi
 def test_who_was_believed_gone_writes_nothing_more(monkeypatch, tmp_path):
     monkeypatch.setattr(sessions, "BEAT_S", 0.001)
     folder = RunFolder(tmp_path / "run")
-    folder.hold()
+    folder.lock()
     altered(folder.path / LOCK, token="another", host="elsewhere")
     folder._session._thread.join(60)
     with pytest.raises(CheckpointError, match=r"taken over by another process .* on elsewhere"):
