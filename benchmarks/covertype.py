@@ -8,7 +8,7 @@ the paper did: a cache of 10 planes an example, and the oracle asked at the mode
 
 LIBLINEAR (scikit-learn's LinearSVC, Crammer–Singer, one core, no intercept) solves the same problem
 at C/(100·n), with an objective of 1e-4 of ours. Its objective is computed here by our formula from
-its weights, so that its answers check ours: no primal value of anybody can be below our dual.
+its weights, so that its answers check ours: no primal value can be below our dual.
 """
 
 from __future__ import annotations

@@ -9,10 +9,10 @@ smallest of all runs of a problem.
 
 LIBLINEAR (scikit-learn's LinearSVC) is run at each of TOLS; its time is that of the loosest whose P
 is within 0.1% of the best known. Ours is the time until a certified P is, and, beside it, until the
-certificate itself says so: (primal − dual) / primal ≤ 0.001. Both are times of the whole call, with
-all that it does to the data. Everybody runs in a process of their own that may use one core, or
-two; "asynchronous" blocks see each other's changes at once. A run may take --limit seconds.
-CPU is the time of all threads: on a busy machine its ratios are the ones to look at.
+certificate itself shows it: (primal − dual) / primal ≤ 0.001. Both are times of the whole call,
+with all that it does to the data. Everybody runs in a process of their own that may use one core,
+or two; "asynchronous" blocks see each other's changes at once. A run may take --limit seconds. CPU
+is the time of all threads: on a busy machine its ratios are the ones to look at.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ TOLS = (1.0, 0.3, 0.1, 0.03, 0.01)
 
 @dataclass(frozen=True)
 class Problem:
-    """A data set, the first so many of its rows, and LIBLINEAR's C."""
+    """A data set, the number of its first rows to use, and LIBLINEAR's C."""
 
     name: str
     C: float
