@@ -30,7 +30,7 @@ from distsvm.solvers.base import Solver
 from distsvm.training.config import TrainConfig
 from distsvm.training.data_manifest import DataManifest
 from distsvm.training.run_folder import RunFolder
-from distsvm.training.solving import Choice, DataCut, cut_data
+from distsvm.training.solving import ONE_PROCESS, Choice, DataCut, cut_data
 from distsvm.wording import message
 from distsvm.workers.shard_worker import ShardWorker
 
@@ -206,7 +206,7 @@ def _rereadable(executor: Executor, specs: Sequence[ShardSpec]) -> list[int]:
     Data in memory is left out: it cannot change, and pickling may change the digest of Python
     objects.
     """
-    if executor.name in ("serial", "threads"):
+    if executor.name in ONE_PROCESS:
         return []
     return [shard for shard, spec in enumerate(specs) if not isinstance(spec, LoadedShard)]
 

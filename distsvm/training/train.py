@@ -103,13 +103,11 @@ def resume(
     """
     folder = RunFolder(run_dir)
     run = folder.read()
-    data, validation = run.get("data"), run.get("validation")
-    if not data or data["paths"] is None:
-        raise ConfigError(message("the run in {} had its data in memory; {}", run_dir, TRAIN_AGAIN))
-    if validation is not None and validation["paths"] is None:
-        raise ConfigError(
-            message("the run in {} had its validation data in memory; {}", run_dir, TRAIN_AGAIN)
-        )
+    data, validation = run.get("data") or {"paths": None}, run.get("validation")
+    for found, what in ((data, "data"), (validation, "validation data")):
+        if found is not None and found["paths"] is None:
+            text = "the run in {} had its {} in memory; {}"
+            raise ConfigError(message(text, run_dir, what, TRAIN_AGAIN))
     fixed = set(changes) - TrainConfig.FREE
     if fixed:
         name = Name(sorted(fixed)[0])

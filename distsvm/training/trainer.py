@@ -20,7 +20,7 @@ from distsvm.training.metrics import RayMetrics, run_name
 from distsvm.training.run import Run
 from distsvm.training.run_folder import RunFolder
 from distsvm.training.saving import Saving, problem_of
-from distsvm.training.solving import Choice
+from distsvm.training.solving import ONE_PROCESS, Choice
 from distsvm.wording import Setting, message
 
 
@@ -65,7 +65,7 @@ class Trainer:
 
     def load(self, given: Given, choice: Choice | None = None) -> Loaded:
         """Let the workers read the data; a resumed run gives its recorded choice."""
-        if self.folder is not None and self.executor.name not in ("serial", "threads"):
+        if self.folder is not None and self.executor.name not in ONE_PROCESS:
             self.folder.check_shared(self.executor.name)
         return load(self.task, self.config, given, self.executor, self.folder, choice)
 
