@@ -92,7 +92,7 @@ class Option:
         """Return the default as it is shown; empty where there is none to show."""
         if self.usual:
             return message(self.usual).worded(words)
-        if self.default is None and isinstance(self.kind, Or):
+        if self.default is None and isinstance(self.kind, Or) and self.kind.value is None:
             return words.value(None)
         if self.default is ABSENT or self.default is None or self.default == {}:
             return ""

@@ -190,7 +190,7 @@ def test_a_process_of_another_host_is_lost_when_there_was_no_sign_of_it_for_a_mi
     for name in (LOCK, STATE):
         altered(held.folder / name, host="elsewhere")
     assert read_state(held.folder).state == "running"
-    with pytest.raises(CheckpointError, match=r"on elsewhere, last sign of it \d+ s ago"):
+    with pytest.raises(CheckpointError, match=r"on elsewhere, last sign of life \d+ s ago"):
         Session(held.folder).take()
     altered(held.folder / STATE, seen=time.time() - 61)
     assert read_state(held.folder).state == "lost"
