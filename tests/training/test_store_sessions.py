@@ -32,7 +32,7 @@ def test_a_process_of_another_host_is_given_up_when_its_time_has_not_been_renewe
     first.take()
     for name in (LOCK, STATE):
         altered(place(RUN) / name, host="elsewhere")
-    with pytest.raises(CheckpointError, match=r"on elsewhere, last sign of it \d+ s ago"):
+    with pytest.raises(CheckpointError, match=r"on elsewhere, last sign of life \d+ s ago"):
         sessions.Session(place(RUN)).take()
     altered(place(RUN) / STATE, seen=time.time() - 61)
     other = sessions.Session(place(RUN))
