@@ -122,7 +122,7 @@ class Row:
         return len(self.symbols)
 
 
-def test_inputs_of_any_class_are_told_apart_by_their_value(tmp_path):
+def test_inputs_of_any_class_are_distinguished_by_their_value(tmp_path):
     rows = [Row(x) for x in INPUTS]
     go(tmp_path / "run", inputs=rows, callbacks=[StopAfter(3)])
     with pytest.raises(CheckpointError, match="other data"):
