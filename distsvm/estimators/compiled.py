@@ -34,6 +34,10 @@ class CompiledEstimator(TrainedEstimator):
 
     data_options: Any = None
 
+    def _task(self) -> Task:
+        """Return the task of the arguments."""
+        return declared_task(self.task_class, self)
+
     def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Train until the gap is certified.
 
@@ -45,7 +49,7 @@ class CompiledEstimator(TrainedEstimator):
         sample_weight : array of shape (n,), optional
             At a given C, 2 is the same as the example twice; only for examples in memory.
         """
-        task, weight = declared_task(self.task_class, self), checked_weight(sample_weight)
+        task, weight = self._task(), checked_weight(sample_weight)
         if _is_elsewhere(X, y):
             if weight is not None:
                 raise ConfigError("sample_weight is for examples in memory, not for files")
