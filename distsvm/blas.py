@@ -22,7 +22,7 @@ def limit_to_one_thread() -> Any:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Limit every BLAS of this process to one thread inside the context.
+    """Limit every BLAS of this process to one thread while anybody is inside.
 
     The limit belongs to the process, not to a thread: of several trainings at a time the last one
     to leave lifts it.

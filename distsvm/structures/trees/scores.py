@@ -14,7 +14,7 @@ from distsvm.cli.formatting import count, pairs, share, small
 from distsvm.cli.formatting import counted as in_words
 from distsvm.cli.output import Output
 from distsvm.cli.parts import Scores
-from distsvm.messages import Score, Summed
+from distsvm.messages import Score
 from distsvm.structures.trees.answers import scores_of_trees, trees_of
 from distsvm.structures.trees.task import ParseTask
 from distsvm.structures.trees.tree_scores import TreeScore
@@ -22,13 +22,21 @@ from distsvm.workers.shard_worker import ShardWorker
 
 
 @dataclass(frozen=True)
-class TreeCounts(Summed):
-    """Losses and brackets of some sentences, and how many were left out."""
+class TreeCounts:
+    """Losses and brackets of some sentences, and how many were left out; they add up."""
 
     score: Score
     trees: TreeScore
     n_left_out: int
     unseen: Counter[str]
+
+    def __add__(self, other: TreeCounts) -> TreeCounts:
+        return TreeCounts(
+            self.score + other.score,
+            self.trees + other.trees,
+            self.n_left_out + other.n_left_out,
+            self.unseen + other.unseen,
+        )
 
 
 def counted(worker: ShardWorker, w: np.ndarray) -> TreeCounts:

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from distsvm.errors import DataError
-from distsvm.messages import Summed
 from distsvm.structures.trees.tree import OUTER, TOP, Tree, walk
 
 PUNCTUATION = frozenset({",", ":", "``", "''", "."})
@@ -15,7 +14,7 @@ SAME_LABELS: Mapping[str, str] = {"PRT": "ADVP"}
 
 
 @dataclass(frozen=True)
-class TreeScore(Summed):
+class TreeScore:
     """Counts over sentences; the shares are made of the sums, as evalb's summary does.
 
     Parameters
@@ -34,6 +33,16 @@ class TreeScore(Summed):
     n_predicted: int = 0
     n_matched: int = 0
     n_outside: int = 0
+
+    def __add__(self, other: TreeScore) -> TreeScore:
+        return TreeScore(
+            self.n_sentences + other.n_sentences,
+            self.n_exact + other.n_exact,
+            self.n_true + other.n_true,
+            self.n_predicted + other.n_predicted,
+            self.n_matched + other.n_matched,
+            self.n_outside + other.n_outside,
+        )
 
     @property
     def precision(self) -> float:
