@@ -4,7 +4,7 @@ Run: python benchmarks/cky_speed.py               (about 5 minutes; --quick: und
 
 Both sides parse tags with the PCFG of the Penn Treebank sample's training trees. A relaxation is a
 binary step tried over a span and a split whose two parts are both possible. Times are those of one
-core, as the processor counted them for the thread, since a shared machine's clock says little.
+core, as the processor counted them for the thread, because a shared machine's clock is too noisy.
 
 NLTK gets the same rules with the same probabilities (n-ary rules and tags as terminals are its own
 manner, too), from sentences of at most 15 words so that it comes to an end. It closes unary rules

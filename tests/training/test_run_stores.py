@@ -46,7 +46,7 @@ def test_a_run_in_a_store_is_resumed_with_the_bits_of_one_on_a_disk(home, tmp_pa
 
 def test_a_finished_run_is_never_written_over_and_may_begin_another(home, whole):
     go(f"{home}/a", max_rounds=3)
-    with pytest.raises(ConfigError, match=r"run_dir='.*/a' holds a run already"):
+    with pytest.raises(ConfigError, match=r"run_dir='.*/a' has a run already"):
         go(f"{home}/a")
     result = go(f"{home}/b", start=f"{home}/a")
     assert result.gap <= whole.C * 1e-4
@@ -119,7 +119,7 @@ def test_a_model_is_replaced_in_a_store_and_nothing_else_is(whole):
     whole.model.save(f"{ROOT}m")
     assert np.array_equal(load_model(f"{ROOT}m", ToyChain).w, whole.model.w)
     (place(ROOT + "other") / "thesis.txt").write(b"years of work")
-    with pytest.raises(ModelError, match="holds something else than a model"):
+    with pytest.raises(ModelError, match="has something other than a model"):
         whole.model.save(f"{ROOT}other")
     with pytest.raises(ModelError, match="is a file"):
         whole.model.save(f"{ROOT}other/thesis.txt")

@@ -47,6 +47,8 @@ class TreeParser(CompiledEstimator):
         As in StructuralSVM.
     """
 
+    task_class = ParseTask
+
     loss: str = usual(ParseTask, "losses")
     loss_scale: float = usual(ParseTask, "loss_scale")
     max_chain: int = usual(ParseTask, "max_chain")
@@ -54,17 +56,6 @@ class TreeParser(CompiledEstimator):
     words: bool = usual(ParseTask, "words")
     min_word_count: int = usual(ParseTask, "min_word_count")
     unfit: str = usual(ParseTask, "unfit")
-
-    def _task(self) -> ParseTask:
-        return ParseTask(
-            losses=self.loss,
-            loss_scale=self.loss_scale,
-            max_chain=self.max_chain,
-            memory_mb=self.memory_mb,
-            words=bool(self.words),
-            min_word_count=self.min_word_count,
-            unfit=self.unfit,
-        )
 
     @property
     def baseline_(self) -> Model:
