@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from distsvm.vectors import Vector, add, compact, scale
+from distsvm.vectors import Vector, add, compact, index_type, scale
 
 S = TypeVar("S", bound="Summed")
 
@@ -361,3 +361,90 @@ class Score(Summed):
     @property
     def accuracy(self) -> float:
         return self.n_correct / self.n_examples if self.n_examples else float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Violated:
+    """The planes of some examples that are violated by more than ε at one w, written down.
+
+    Parameters
+    ----------
+    row, number : int64 arrays of shape (m,)
+        The example's place in its shard, and its number in the whole data.
+    weight, q, loss : float64 arrays of shape (m,)
+        c_i, q and Δ.
+    key : int64 array of shape (m,)
+        Of the output: planes of one example with one key are the same.
+    index, value, length : arrays
+        p of each plane, one after the other, and how many entries each has: indices increase.
+    output : list of str
+        ŷ as JSON.
+    total : float
+        Σ c_i·H_i of all examples that were asked about; Σ c_i·H_i²/2 for the quadratic penalty. Or
+        an upper bound, where `exact` is False.
+    worst : float
+        max H_i, in parts of the smallest margin that the example may need.
+    n_calls : int
+        Examples that were asked about.
+    exact, late : bool
+        Whether every answer was the exact maximum; whether the time was over before all were asked.
+    """
+
+    row: np.ndarray
+    number: np.ndarray
+    weight: np.ndarray
+    q: np.ndarray
+    loss: np.ndarray
+    key: np.ndarray
+    index: np.ndarray
+    value: np.ndarray
+    length: np.ndarray
+    output: list[str]
+    total: float
+    worst: float
+    n_calls: int
+    exact: bool
+    late: bool
+
+    RULES: ClassVar = {"worst": max, "exact": and_, "late": or_}
+
+    @classmethod
+    def none(cls, dim: int) -> Violated:
+        """Return the answer about no example."""
+        whole, real = np.zeros(0, np.int64), np.zeros(0)
+        return cls(
+            whole, whole, real, real, real, whole, whole.astype(index_type(dim)), real, whole, [],
+            0.0, 0.0, 0, True, False,
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return self.row.size
+
+    def followed_by(self, other: Violated) -> Violated:
+        """Return this answer and the one about the next examples as one."""
+        both: dict[str, Any] = {}
+        rules: Mapping[str, Callable[[Any, Any], Any]] = self.RULES
+        for own in fields(self):
+            a, b = getattr(self, own.name), getattr(other, own.name)
+            rule = rules.get(own.name, plus)
+            both[own.name] = np.concatenate([a, b]) if isinstance(a, np.ndarray) else rule(a, b)
+        return Violated(**both)
+
+    def ended(self, late: bool) -> Violated:
+        """Return the same with what is known at the end."""
+        return replace(self, late=late)
+
+    def take(self, which: np.ndarray) -> Violated:
+        """Return these of the planes, with all that is not about planes as it was."""
+        ends = np.cumsum(self.length)
+        starts = ends - self.length
+        spans = [np.arange(starts[j], ends[j]) for j in which.tolist()]
+        entries = np.concatenate([np.zeros(0, np.int64), *spans])
+        own = {
+            name: getattr(self, name)[which]
+            for name in ("row", "number", "weight", "q", "loss", "key", "length")
+        }
+        output = [self.output[j] for j in which.tolist()]
+        return replace(
+            self, **own, index=self.index[entries], value=self.value[entries], output=output
+        )

@@ -144,6 +144,7 @@ SOLVERS: Registry[type[Solver]] = Registry(
     {
         "one-slack": "distsvm.solvers.one_slack:OneSlack",
         "multi-plane": "distsvm.solvers.multi_plane:MultiPlane",
+        "n-slack": "distsvm.solvers.n_slack:NSlack",
     },
 )
 

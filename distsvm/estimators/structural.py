@@ -45,7 +45,8 @@ class StructuralSVM(TrainedEstimator):
         in MulticlassSVC: loss is the task's field `losses`, fit_intercept=False is
         intercept_scaling 0. A task without such a field refuses them: a SequenceTask, for example,
         has only loss and loss_scale.
-    C, C_per_example, eps, rel_gap, max_rounds, max_seconds, rescaling, solver, solver_options,
+    C, C_per_example, eps, rel_gap, max_rounds, max_seconds, rescaling, penalty, solver,
+    solver_options,
     cache_size, executor, n_workers, n_shards, n_blocks, random_state, verbose, run_dir :
         As in MulticlassSVC. The default of C has mean ‖Ψ(x_i, y_i)‖² below the line.
         A search over many fits of a Python task is fastest with executor="serial" and the

@@ -41,6 +41,7 @@ class TrainedEstimator(BaseEstimator):
     max_rounds: int | None = default_of("max_rounds")
     max_seconds: float | None = default_of("max_seconds")
     rescaling: str = default_of("rescaling")
+    penalty: str = default_of("penalty")
     solver: str = default_of("solver")
     solver_options: Any = None
     cache_size: int | str = default_of("cache_size")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.data.shard import Names
+from distsvm.messages import Planes
 
 MOST_ROWS, MOST_SEQUENCES = 1 << 13, 1 << 10
 """Of a piece, unless there are thousands of classes; see Bound.piece."""
@@ -36,6 +37,8 @@ class Bound(ABC):
     """Whether p = q·ψ, as slack rescaling has it; for margin rescaling p = ψ."""
     q_is_loss: bool = True
     """Whether q is Δ, as it is for the linear penalty; then no array of Δ is stored beside q."""
+    penalty: str = "linear"
+    """What a slack costs, on which q depends; see `q_of`."""
     names: Names
     """What messages call the example of each row."""
     piece: int = 256
@@ -49,6 +52,34 @@ class Bound(ABC):
     ends_at: float = math.inf
     """When the time is over, in seconds since the epoch. From then on `separate` and `decode` may
     answer for the first of their rows only: a slow search ends within one call of it."""
+
+    def penalise(self, penalty: str) -> None:
+        """Ask for planes of this penalty from here on; before anything else is asked.
+
+        Requires one of Task.penalties. A search overrides it that has to get ready for another q.
+        """
+        self.penalty = penalty
+        self.q_is_loss = penalty == "linear" or (penalty == "hard" and not self.slack)
+
+    def q_of(self, loss: np.ndarray) -> np.ndarray:
+        """q of planes with these Δ: √Δ for the quadratic penalty, else Δ.
+
+        With a hard margin and slack rescaling it is 1 wherever there is a loss.
+        """
+        if self.q_is_loss:
+            return loss
+        return np.sqrt(loss) if self.penalty == "quadratic" else (loss > 0).astype(np.float64)
+
+    def planes_of(self, rows: np.ndarray, output: Any, loss: np.ndarray) -> Planes:
+        """The planes of these outputs, which have these Δ."""
+        return Planes(rows, output, self.q_of(loss), loss)
+
+    def least_losses(self, rows: np.ndarray) -> np.ndarray | None:
+        """The smallest Δ above 0 that an output of each of these examples may have, or less.
+
+        None where it is not known; only a hard margin of Δ asks for it.
+        """
+        return None
 
     def view(self, w: np.ndarray) -> Any:
         """w in the form that the other methods take it, made once for a call over all pieces.

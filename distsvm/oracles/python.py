@@ -125,18 +125,19 @@ class PythonOracle(Oracle):
 
     def separate(self, view: Any, rows: np.ndarray) -> Separation:
         planes = np.empty(rows.size, dtype=object)
-        loss, value, upper = np.empty(rows.size), np.empty(rows.size), np.empty(rows.size)
+        loss, q, value, upper = (np.empty(rows.size) for _ in range(4))
         exact = True
         for i, row in enumerate(rows.tolist()):
             if self.is_late():
-                rows, planes, loss, value, upper = (
-                    a[:i] for a in (rows, planes, loss, value, upper)
+                rows, planes, loss, q, value, upper = (
+                    a[:i] for a in (rows, planes, loss, q, value, upper)
                 )
                 break
-            planes[i], loss[i], value[i], bound = self.names.call(row, self._ask, view, row)
+            planes[i], loss[i], q[i], value[i], bound = self.names.call(row, self._ask, view, row)
             exact &= bound is None
             upper[i] = value[i] if bound is None else bound
-        return Separation(Planes.linear(rows, planes, loss), value, upper, exact)
+        found = Planes(rows, planes, loss if self.q_is_loss else q, loss)
+        return Separation(found, value, upper, exact)
 
     def decode(self, view: Any, rows: np.ndarray) -> list[Any]:
         in_time = takewhile(lambda _: not self.is_late(), rows.tolist())
@@ -186,16 +187,24 @@ class PythonOracle(Oracle):
     def _decoded(self, w: np.ndarray, row: int) -> Any:
         return self._call("decode", w, self.inputs[row])
 
-    def _ask(self, w: np.ndarray, row: int) -> tuple[Plane, float, float, float | None]:
+    def least_losses(self, rows: np.ndarray) -> np.ndarray | None:
+        return np.ones(rows.size) if self.task.zero_one_loss else None
+
+    def _ask(self, w: np.ndarray, row: int) -> tuple[Plane, float, float, float, float | None]:
         x, y = self.inputs[row], self.true_outputs[row]
-        answer = self._call("separate", w, x, y, self.rescaling)
+        by_loss = self.q_is_loss or self.task.zero_one_loss
+        more = () if by_loss else (self.penalty,)
+        answer = self._call("separate", w, x, y, self.rescaling, *more)
         bound = None
         if isinstance(answer, Bounded):
             answer, bound = answer.output, float(answer.upper)
         loss = self._loss(row, answer)
-        plane = self._plane(row, answer, loss)
-        value = loss - dot(plane.p, w)
-        tolerance = ROUNDING * (loss + float(np.abs(plane.p.value) @ np.abs(w[plane.p.index])))
+        if self.task.zero_one_loss and loss not in (0.0, 1.0):
+            raise TaskError(f"loss returned {loss:g}, but zero_one_loss says that it is 0 or 1")
+        q = float(self.q_of(np.array(loss)))
+        plane = self._plane(row, answer, q)
+        value = q - dot(plane.p, w)
+        tolerance = ROUNDING * (q + float(np.abs(plane.p.value) @ np.abs(w[plane.p.index])))
         if value < -tolerance:
             raise TaskError(
                 f"separate returned {answer!r}, whose value {value:.6g} is below 0, the truth's: "
@@ -205,7 +214,7 @@ class PythonOracle(Oracle):
             raise TaskError(f"separate gave the upper bound {bound:.6g} for the value {value:.6g}")
         # The truth's plane is always there: the maximum is at least 0, and no answer that is below
         # it by rounding may make the primal value smaller.
-        return plane, loss, max(value, 0.0), None if bound is None else max(bound, value, 0.0)
+        return plane, loss, q, max(value, 0.0), None if bound is None else max(bound, value, 0.0)
 
     def _plane(self, row: int, output: Any, q: float) -> Plane:
         truth = self._features(row, self.true_outputs[row])

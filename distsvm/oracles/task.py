@@ -56,6 +56,10 @@ class Circumstances:
     n_columns: int | None
 
 
+PENALTIES = frozenset({"linear", "quadratic", "hard"})
+"""What a slack may cost: C·ξ, C·ξ²/2, or no price, as there is none."""
+
+
 class Task(ABC):
     """What a structure means: Ψ, Δ and the search. Frozen, so that it travels to every worker.
 
@@ -70,6 +74,13 @@ class Task(ABC):
         The length of w.
     rescalings : set of str
         What `separate` can do: "margin", "slack", or both.
+    zero_one_loss : bool
+        Whether every Δ is 0 or 1: then Δ, √Δ and 1 are the same, and so are all penalties to the
+        search.
+    penalties : set of str
+        What the search can do: "linear", "quadratic", "hard". A task in Python that declares more
+        than "linear" without a `zero_one_loss` is asked `separate(w, x, y, rescaling, penalty)` for
+        the others, and maximises √Δ or 1 in the place of Δ.
     largest_loss : float
         An upper bound of Δ.
     loss_unit : float
@@ -84,6 +95,7 @@ class Task(ABC):
     rescalings: ClassVar[frozenset[str] | set[str]] = frozenset({"margin"})
     largest_loss: float = 1.0
     unfit: str = "error"
+    zero_one_loss: ClassVar[bool] = False
     compiled: ClassVar[bool] = False
     tables: ClassVar[bool] = False
     """Whether inputs are rows of a table of features; if not, an array is a sequence of inputs."""
@@ -101,6 +113,10 @@ class Task(ABC):
     @property
     def loss_unit(self) -> float:
         return self.largest_loss
+
+    @property
+    def penalties(self) -> frozenset[str] | set[str]:
+        return PENALTIES if self.zero_one_loss else frozenset({"linear"})
 
     @abstractmethod
     def joint_features(self, x: Any, y: Any) -> SparseVector | Mapping[int, float] | np.ndarray:

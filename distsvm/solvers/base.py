@@ -35,12 +35,16 @@ class Problem:
     target : Target
         The gap to reach.
     rescaling : "margin" or "slack"
+    penalty : "linear", "quadratic" or "hard"
+        A hard margin has no C, which is infinite then.
     max_rounds : int or None
         The last round allowed has to certify.
     seed : int
         For what is drawn.
     largest_loss : float or None
         No output's loss is above it; None where that is only claimed (tasks in Python).
+    most_loss, square_radius : float, float or None
+        The largest loss that the task claims, and max ‖ψ‖² if it is known: for theorems.
     enumerates, weighs_features : bool
         As the task has them.
     """
@@ -48,9 +52,12 @@ class Problem:
     C: float
     target: Target = field(default_factory=Target)
     rescaling: str = "margin"
+    penalty: str = "linear"
     max_rounds: int | None = None
     seed: int = 0
     largest_loss: float | None = None
+    most_loss: float = 1.0
+    square_radius: float | None = None
     enumerates: bool = False
     weighs_features: bool = False
 
@@ -91,6 +98,10 @@ class Solver(ABC, Generic[R, S]):
         What it knows between two rounds; checkpoints save its declared fields.
     needs : frozenset of str
         What a task's oracle must be able to do: names of CAPABILITIES.
+    penalties : frozenset of str
+        What a slack may cost.
+    why_linear : str
+        Why it takes no other penalty, where theory says so; for messages.
     columns : tuple of Column
         Its own columns of the history.
     worker_vectors : int
@@ -105,6 +116,8 @@ class Solver(ABC, Generic[R, S]):
     Options: ClassVar[type[SolverOptions]]
     State: ClassVar[type[State]]
     needs: ClassVar[frozenset[str]] = frozenset()
+    penalties: ClassVar[frozenset[str]] = frozenset({"linear"})
+    why_linear: ClassVar[str] = ""
     columns: ClassVar[tuple[Column, ...]] = ()
     worker_vectors: ClassVar[int] = 5
     hosts_blocks: ClassVar[bool] = False
@@ -184,6 +197,22 @@ CAPABILITIES = {
     "steps": "steps of the dual over held planes (climber and fill_gram)",
 }
 """What a solver may need of an oracle, in words."""
+
+
+def check_penalty(solver: type[Solver], penalty: str) -> None:
+    """Refuse a penalty that the solver does not take."""
+    if penalty in solver.penalties:
+        return
+    reason = f": {solver.why_linear}" if solver.why_linear else ""
+    raise ConfigError(
+        message(
+            "{} with {}{}; expected {}, or another {solver}",
+            Setting("solver", solver.name),
+            Setting("penalty", penalty),
+            reason,
+            ", ".join(sorted(solver.penalties)),
+        )
+    )
 
 
 def check_needs(solver: type[Solver], task: Task) -> None:

@@ -146,6 +146,7 @@ class OneSlack(Solver[CutRisk, OneSlackState]):
     Options: ClassVar[type[SolverOptions]] = OneSlackOptions
     State: ClassVar[type[State]] = OneSlackState
     needs: ClassVar[frozenset[str]] = frozenset({"planes"})
+    why_linear: ClassVar[str] = "sums of planes do not bound Σ ξ²"
     columns: ClassVar[tuple[Column, ...]] = (
         Column("violation", "", "(b − ⟨a, w⟩) − ξ of the round's cut at the model's w, summed over "
                "blocks"),

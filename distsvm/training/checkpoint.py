@@ -153,6 +153,7 @@ def check_same_problem(folder: Place, earlier: dict[str, Any], problem: dict[str
     was, now = earlier.get("config", {}), problem["config"]
     if not isinstance(was, dict):
         raise CheckpointError(f"{folder} is damaged: its configuration is {was!r:.40}")
+    was = {"penalty": "linear"} | was  # earlier versions had no other
     if isinstance(was.get("solver"), str):
         was = was | {"solver": EARLIER_NAMES.get(was["solver"], was["solver"])}
     for name in sorted(now):  # earlier versions wrote the options of all solvers

@@ -31,7 +31,7 @@ from distsvm.options import (
 from distsvm.registry import SOLVERS
 from distsvm.solvers.options import options_of_solvers, solver_options
 from distsvm.uris import check_secretless
-from distsvm.wording import message
+from distsvm.wording import Setting, message
 
 OBJECTIVE = "objective: min_w ½‖w‖² + C·R(w), R(w) = Σ c_i·H_i(w) / Σ c_i"
 STOPPING = "when to stop (whatever comes first)"
@@ -66,13 +66,20 @@ class TrainConfig:
         "margin", kind=choice("margin", "slack"), metavar="KIND", group=OBJECTIVE,
         help="margin: H = max Δ − ⟨w, ψ⟩; slack: H = max Δ·(1 − ⟨w, ψ⟩)",
     )  # fmt: skip
+    penalty: str = option(
+        "linear", kind=choice("linear", "quadratic", "hard"), metavar="KIND", group=OBJECTIVE,
+        help="what slacks cost. linear: C·R(w); quadratic: C·Σ c_i·H_i(w)² / (2·Σ c_i), with √Δ in "
+        "the place of Δ; hard: every H_i(w) is 0, without a C, and {rescaling} says the margin: "
+        "slack 1, margin Δ. Solvers: linear all of them; quadratic and hard n-slack",
+    )  # fmt: skip
     eps: float | None = option(
         None, kind=number(least=0), metavar="EPS", group=STOPPING, free=True,
         unit="units of the loss", usual="0.001 · Δ̄, as in {C}, unless {rel_gap} is given",
-        help="in units of the loss: stop when primal − dual ≤ C·eps",
+        help="in units of the loss: stop when primal − dual ≤ C·eps. Not with {penalty} hard",
     )  # fmt: skip
     rel_gap: float | None = option(
         None, kind=number(least=0).or_none(), metavar="X", group=STOPPING, free=True,
+        usual="none, 0.001 with {penalty} hard",
         help="no unit: stop when (primal − dual) / primal ≤ X. Alone it is the only rule of the "
         "gap; with {eps}, whatever comes first",
     )  # fmt: skip
@@ -192,6 +199,7 @@ class TrainConfig:
         check_fields(self)
         if self.C is not None and self.C_per_example is not None:
             raise ConfigError(message("{C} and {C_per_example} are both given; give one of them"))
+        self._check_penalty()
         if self.run_dir is not None:
             check_secretless(self.run_dir)
         refuse_unknown(self.solver_options, options_of_solvers())
@@ -203,6 +211,22 @@ class TrainConfig:
         # Without the defaults, which do not select a solver.
         given = {n: v for n, v in checked.items() if v != options_of_solvers()[n].default}
         object.__setattr__(self, "solver_options", given)
+
+    def _check_penalty(self) -> None:
+        """Refuse what a hard margin has no use for."""
+        if self.penalty != "hard":
+            return
+        for name in ("C", "C_per_example", "eps"):
+            value = getattr(self, name)
+            if value is not None:
+                raise ConfigError(
+                    message(
+                        "{} with {}: a hard margin has no C, and no slack whose size eps could "
+                        "limit; expected {rel_gap} alone",
+                        Setting(name, value),
+                        Setting("penalty", "hard"),
+                    )
+                )
 
     def options_of(self, solver: str) -> Any:
         """Return the options of the solver of this name."""

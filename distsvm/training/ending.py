@@ -47,6 +47,7 @@ def result_of(run: Run, reason: str) -> TrainResult:
     )  # fmt: skip
     result.model.facts.update({name: getattr(result, name) for name in FACTS})
     result.model.facts["rescaling"] = run.config.rescaling
+    result.model.facts["penalty"] = run.config.penalty
     if loaded.data_notes is not None:
         result.model.facts["data"] = loaded.data_notes
     return result
@@ -62,7 +63,7 @@ def _bounds(run: Run) -> Bounds:
     task, bounds = run.loaded.task, run.watch.chosen(run.state.bounds)
     if bounds.w is not None:
         return bounds
-    if task.compiled:
+    if task.compiled and run.config.penalty != "hard":
         largest = run.C * task.largest_loss
         return replace(bounds, primal=largest, w=np.zeros(task.dim), exact=False)
     return replace(bounds, w=run.state.w)

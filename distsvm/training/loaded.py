@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,7 @@ log = logging.getLogger(__name__)
 
 C_FACTOR = 10.0
 EPS_SHARE = 1e-3
+HARD_REL_GAP = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +110,13 @@ class Loaded:
     def default_C(self, config: TrainConfig, used: dict[str, Any] | None = None) -> float:
         """Return the C of the configuration, else that of a resumed run, else the default.
 
+        It is infinite for a hard margin, which allows no slack at any price.
+
         A resumed run keeps its C, because earlier versions had another formula for the default.
         """
         facts = self.facts
+        if config.penalty == "hard":
+            return math.inf
         if config.C is not None:
             return config.C
         if config.C_per_example is not None:

@@ -20,7 +20,7 @@ from distsvm.solvers.state import State
 from distsvm.training.callbacks import Callback, RunStart
 from distsvm.training.config import TrainConfig
 from distsvm.training.ending import result_of
-from distsvm.training.loaded import EPS_SHARE, Loaded
+from distsvm.training.loaded import EPS_SHARE, HARD_REL_GAP, Loaded
 from distsvm.training.result import TrainResult
 from distsvm.training.run_folder import described_data
 from distsvm.training.saving import Restored, Saving
@@ -62,9 +62,15 @@ class Run:
         self.config, self.loaded, self.C, self.callbacks = config, loaded, C, callbacks
         self.target = Target(config.eps, config.rel_gap)
         if config.eps is None and config.rel_gap is None:
-            self.target = Target(eps=EPS_SHARE * loaded.task.loss_unit)
+            is_hard = config.penalty == "hard"
+            share = EPS_SHARE * loaded.task.loss_unit
+            self.target = Target(rel_gap=HARD_REL_GAP) if is_hard else Target(eps=share)
         made: Solver = loaded.solver
-        self.solver: Solver = replace(made, problem=replace(made.problem, C=C, target=self.target))
+        problem = replace(
+            made.problem, C=C, target=self.target, most_loss=loaded.task.largest_loss,
+            square_radius=loaded.facts.square_radius,
+        )  # fmt: skip
+        self.solver: Solver = replace(made, problem=problem)
         workers = loaded.workers(self.solver.together)
         self.risk: Risk = make_risk(self.solver.risk_kind(), workers)
         self.saving, self.watching = saving, watching

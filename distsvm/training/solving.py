@@ -19,7 +19,7 @@ from distsvm.executors.base import Executor
 from distsvm.options import declared
 from distsvm.oracles.task import Circumstances, Task
 from distsvm.registry import solver_named
-from distsvm.solvers.base import Place, Problem, Solver, check_needs
+from distsvm.solvers.base import Place, Problem, Solver, check_needs, check_penalty
 from distsvm.training.config import TrainConfig
 from distsvm.wording import Name, Setting, message
 
@@ -60,6 +60,7 @@ class Choice:
         place = place_of(config, executor)
         solver = solver_named(_name(config, task, place, data))
         check_needs(solver, task)
+        check_penalty(solver, config.penalty)
         options, n_blocks = config.options_of(solver.name), config.n_blocks
         solver.check_place(options, place)
         if n_blocks is None:
@@ -88,6 +89,7 @@ class Choice:
         self.solver.check_place(options, place)
         problem = Problem(
             C=1.0, target=Target(config.eps, config.rel_gap), rescaling=config.rescaling,
+            penalty=config.penalty,
             max_rounds=config.max_rounds, seed=config.random_state or 0,
             largest_loss=task.largest_loss if task.compiled and not task.enumerates else None,
             enumerates=task.enumerates, weighs_features=task.weighs_features,
@@ -102,6 +104,8 @@ def _name(config: TrainConfig, task: Task, place: Place, data: Dataset) -> str:
     named = config.solvers_named()
     if len(named) == 1:
         return named[0]
+    if config.penalty != "linear":
+        return "n-slack"
     one_block = place.one_process and config.n_blocks in (None, 1)
     n_columns = _n_columns(data, task) if one_block and not place.limited else None
     chosen = task.choose_solver(Circumstances(one_block, place.limited, n_columns))

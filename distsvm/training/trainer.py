@@ -47,6 +47,15 @@ class Trainer:
                     ", ".join(sorted(task.rescalings)),
                 )
             )
+        if config.penalty not in task.penalties:
+            raise ConfigError(
+                message(
+                    "{}: {} can do {}",
+                    Setting("penalty", config.penalty),
+                    type(task).__name__,
+                    ", ".join(sorted(task.penalties)),
+                )
+            )
         self.folder = None if config.run_dir is None else RunFolder(config.run_dir)
         self.executor: Executor = make_executor(
             config.executor, config.n_workers, compiled=task.compiled, **config.executor_options

@@ -12,12 +12,14 @@ import numpy as np
 
 from distsvm import checks
 from distsvm.data.features import DenseRows, Rows, SparseRows, frozen
+from distsvm.data.ragged import offsets, spread
 from distsvm.data.shard import Names, Shard
 from distsvm.errors import DataError
 from distsvm.kernels import rows as row_kernels
 from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
 from distsvm.oracles.bound import MOST_ROWS, power_of_two
+from distsvm.oracles.climber import Flat
 from distsvm.oracles.oracle import Oracle
 from distsvm.oracles.packing import Numbering
 from distsvm.oracles.search import Separation
@@ -56,6 +58,7 @@ class ClassOracle(Oracle):
             self.truth, self._others = frozen(truth), others.tolist()
         self.weight = shard.weight
         self.zero_one, self.matrix = task.zero_one, frozen(task.loss_table())
+        self._searched = self.matrix, self.zero_one
         table = task.code_table()
         self.unit = table is None
         self.table = frozen(np.zeros((0, 0)) if table is None else table)
@@ -91,7 +94,7 @@ class ClassOracle(Oracle):
         return out if self.unit else out @ self.table.T
 
     def separate(self, view: Any, rows: np.ndarray) -> Separation:
-        output, loss, value = (
+        output, q, value = (
             np.empty(rows.size, np.int32),
             np.empty(rows.size),
             np.empty(rows.size),
@@ -99,14 +102,49 @@ class ClassOracle(Oracle):
         class_kernels.most_violated(
             self.scores(view, rows),
             self.truths(rows),
-            self.matrix,
-            self.zero_one,
+            *self._searched,
             self.slack,
             output,
-            loss,
+            q,
             value,
         )
-        return Separation(Planes.linear(rows, output, loss), value, value, exact=True)
+        loss = q if self.q_is_loss else self.losses(rows, output)
+        return Separation(Planes(rows, output, q, loss), value, value, exact=True)
+
+    def penalise(self, penalty: str) -> None:
+        super().penalise(penalty)
+        zero_one = float(self.q_of(np.array(self.zero_one)))
+        self._searched = frozen(self.q_of(self.matrix)), zero_one
+
+    def least_losses(self, rows: np.ndarray) -> np.ndarray:
+        if self.zero_one:
+            return np.full(rows.size, self.zero_one)
+        return np.full(rows.size, self.matrix[self.matrix > 0].min(initial=np.inf))
+
+    def features(self, rows: np.ndarray, outputs: Any) -> Flat:
+        """The row, scaled and with the constant feature, times the class's code."""
+        n_codes, last = self.task.n_codes, self.scale.size - 1
+        if isinstance(self.rows, DenseRows):
+            columns = np.tile(np.arange(last + 1), rows.size)
+            lengths = np.full(rows.size, last + 1)
+            ones = np.ones((rows.size, 1))
+            values = np.concatenate([self.rows.values[rows], ones], axis=1).ravel()
+        else:
+            all_values, all_columns, starts = self.sparse()
+            lengths = np.diff(starts)[rows] + 1
+            ends = np.cumsum(lengths)
+            columns, values = np.full(lengths.sum(), last), np.ones(lengths.sum())
+            inner = np.ones(columns.size, bool)
+            inner[ends - 1] = False
+            places = spread(starts[rows], lengths - 1)
+            columns[inner], values[inner] = all_columns[places], all_values[places]
+        values = values * self.scale[columns]
+        number = np.repeat(np.asarray(outputs, np.int64), lengths)
+        if self.unit:
+            return columns * n_codes + number, values, offsets(lengths)
+        index = (columns * n_codes)[:, None] + np.arange(n_codes)
+        value = values[:, None] * self.table[number]
+        return index.ravel(), value.ravel(), offsets(lengths * n_codes)
 
     def values(self, view: Any, planes: Planes) -> np.ndarray:
         values = np.empty(len(planes))

@@ -21,7 +21,7 @@ from distsvm.kinds import number, truth
 from distsvm.messages import Summary, feature_name
 from distsvm.options import checked, option
 from distsvm.oracles.shared_options import loss_scale_option
-from distsvm.oracles.task import LATER, Circumstances, Task
+from distsvm.oracles.task import LATER, PENALTIES, Circumstances, Task
 from distsvm.structures.classes.option_kinds import ClassWeight, Losses
 from distsvm.structures.classes.oracle import ClassOracle
 from distsvm.structures.classes.scan import summarise
@@ -243,6 +243,10 @@ class ClassTask(Task):
     def zero_one(self) -> float:
         """The loss of every mistake, or 0 where a matrix says it."""
         return float(self.loss_scale) if isinstance(self.losses, str) else 0.0
+
+    @property
+    def penalties(self) -> frozenset[str]:
+        return PENALTIES
 
     @property
     def largest_loss(self) -> float:  # type: ignore[override]

@@ -33,7 +33,8 @@ class SequenceTagger(CompiledEstimator):
     data_options : dict, optional
         For files, what their reader takes: format, tag, word, templates; see open_data. Files for
         prediction are read alike.
-    C, C_per_example, eps, rel_gap, max_rounds, max_seconds, rescaling, solver, solver_options,
+    C, C_per_example, eps, rel_gap, max_rounds, max_seconds, rescaling, penalty, solver,
+    solver_options,
     cache_size, executor, n_workers, n_shards, n_blocks, random_state, verbose, run_dir :
         As in MulticlassSVC. In the defaults of C and eps, Δ̄ is the mean length of a sequence for
         Hamming loss.

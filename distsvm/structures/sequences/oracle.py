@@ -77,9 +77,8 @@ class SequenceOracle(Oracle):
         self._measure()
         self._changed: ChangedRows | None = None
         self._times: tuple[np.ndarray, float] | None = None
-        self._by_count = self.hamming and self.slack and self.truth is not None
-        if self._by_count:
-            self._check_memory()
+        self._by_count = False
+        self._choose_search()
 
     def _measure(self) -> None:
         self.extent = int(self.starts[-1])
@@ -90,6 +89,17 @@ class SequenceOracle(Oracle):
         fitting = PIECE_BYTES / (8 * self.n_labels * max(1.0, mean_extent))
         return power_of_two(min(MOST_SEQUENCES, fitting))
 
+    def penalise(self, penalty: str) -> None:
+        super().penalise(penalty)
+        self._choose_search()
+
+    def _choose_search(self) -> None:
+        """Search by the number of wrong tags where q does not split over tokens."""
+        splits = not self.slack and self.q_is_loss
+        self._by_count = self.hamming and not splits and self.truth is not None
+        if self._by_count:
+            self._check_memory()
+
     def _check_memory(self) -> None:
         n_states = self.n_labels**self.task.order
         n_bytes = 8 * n_states * self.lengths * (self.lengths + 3) // 2
@@ -97,10 +107,16 @@ class SequenceOracle(Oracle):
         if large.size:
             i = int(large[0])
             raise DataError(
-                f"{self.names[i]}: {self.lengths[i]} tokens; slack rescaling of the "
+                f"{self.names[i]}: {self.lengths[i]} tokens; {self._wanted()} of the "
                 f"Hamming loss would take {n_bytes[i] / 2**30:.1f} GB for it, the limit is "
-                f"{COUNT_BYTES / 2**30:.0f} GB; use margin rescaling or cut the sequence"
+                f"{COUNT_BYTES / 2**30:.0f} GB; use {self._instead()} or cut the sequence"
             )
+
+    def _wanted(self) -> str:
+        return "slack rescaling" if self.slack else "the quadratic penalty"
+
+    def _instead(self) -> str:
+        return "margin rescaling" if self.q_is_loss else "the linear penalty, margin rescaling"
 
     # --- scores ----------------------------------------------------------------------------
 
@@ -129,10 +145,11 @@ class SequenceOracle(Oracle):
         output = np.empty(truth.size, np.int16)
         if not self.hamming:
             output = self._best_but_truth(view, emissions, starts, truth)
-        elif self.slack:
-            losses = self.task.loss_scale * np.arange(self.lengths[rows].max(initial=0) + 1)
+        elif self._by_count:
+            counts = np.arange(self.lengths[rows].max(initial=0) + 1)
+            q_of_count = frozen(self.q_of(self.task.loss_scale * counts))
             viterbi_counts.most_violated_by_count(
-                emissions, starts, truth, frozen(losses), True, *view.chain, output
+                emissions, starts, truth, q_of_count, self.slack, *view.chain, output
             )
         else:
             viterbi.best_paths(
@@ -141,10 +158,16 @@ class SequenceOracle(Oracle):
             )  # fmt: skip
         found = Ragged(output, starts)
         loss, value = self.losses(rows, found), np.empty(rows.size)
+        q = self.q_of(loss)
         viterbi_planes.path_values(
-            emissions, starts, truth, output, loss, self.slack, *view.chain, value
+            emissions, starts, truth, output, q, self.slack, *view.chain, value
         )
-        return Separation(Planes.linear(rows, found, loss), value, value, exact=True)
+        if q is not loss:
+            loss[q == 0] = 0.0
+        return Separation(Planes(rows, found, q, loss), value, value, exact=True)
+
+    def least_losses(self, rows: np.ndarray) -> np.ndarray:
+        return np.full(rows.size, float(self.task.loss_scale))
 
     def _best_but_truth(
         self, view: View, emissions: np.ndarray, starts: np.ndarray, truth: np.ndarray

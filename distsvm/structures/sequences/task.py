@@ -24,7 +24,7 @@ from distsvm.kinds import choice, whole
 from distsvm.messages import Summary
 from distsvm.options import checked, option
 from distsvm.oracles.shared_options import loss_scale_option, unfit_option
-from distsvm.oracles.task import Task
+from distsvm.oracles.task import PENALTIES, Task
 from distsvm.structures.sequences.names import Names
 from distsvm.structures.sequences.oracle import SequenceOracle
 from distsvm.structures.sequences.packing import packed
@@ -99,6 +99,7 @@ class SequenceTask(Task):
     mean_length: float = 0.0
 
     rescalings: ClassVar[frozenset[str]] = frozenset({"margin", "slack"})
+    penalties: ClassVar[frozenset[str]] = PENALTIES
     compiled: ClassVar[bool] = True
     string_inputs: ClassVar[bool] = False
     suited_solver: ClassVar[str] = "multi-plane"

@@ -32,7 +32,8 @@ class TreeParser(CompiledEstimator):
     data_options : dict, optional
         For files, the options of their reader: format="treebank", strip_empty, strip_functions,
         max_length. They hold for prediction too, except max_length: every sentence gets a tree.
-    C, C_per_example, eps, rel_gap, max_rounds, max_seconds, rescaling, solver, solver_options,
+    C, C_per_example, eps, rel_gap, max_rounds, max_seconds, rescaling, penalty, solver,
+    solver_options,
     cache_size, executor, n_workers, n_shards, n_blocks, random_state, verbose, run_dir :
         As in MulticlassSVC. In the defaults of C and eps, Δ̄ is the mean number of brackets in a
         tree for loss="brackets". Brackets have margin rescaling only.

@@ -47,6 +47,7 @@ KINDS = {
     "f1": cky_rows.F1,
     "f1-brackets": cky_rows.F1_BRACKETS,
 }
+PENALTY_NUMBERS = {"linear": cky.LINEAR, "quadratic": cky.QUADRATIC, "hard": cky.HARD}
 MAX_WORDS = 10
 """The longest sentence in training with f1-brackets."""
 PIECE = 64
@@ -138,14 +139,23 @@ class ParseOracle(Oracle):
             raise self._too_large(int(rows[np.argmin(state)]))
         found = state == 1
         loss = np.where(found, self.losses(rows, output), 0.0)
-        value = np.where(found, self.values(view, Planes.linear(rows, output, loss)), -1.0)
+        value = np.where(found, self.values(view, self.planes_of(rows, output, loss)), -1.0)
         # Where nothing is better, also by rounding, the plane is the truth's.
         better = value > 0
         values = np.where(np.repeat(better, output.lengths), output.values, truth.values)
         found_or_true = TreeRows(values, output.starts, rows)
-        planes = Planes.linear(rows, found_or_true, np.where(better, loss, 0.0))
+        planes = self.planes_of(rows, found_or_true, np.where(better, loss, 0.0))
         value = np.where(better, value, 0.0)
         return Separation(planes, value, value, exact=True)
+
+    @property
+    def _penalty(self) -> int:
+        return cky.LINEAR if self.q_is_loss else PENALTY_NUMBERS[self.penalty]
+
+    def least_losses(self, rows: np.ndarray) -> np.ndarray:
+        if self.kind != cky_rows.F1:
+            return np.full(rows.size, self.scale)
+        return self.scale / np.maximum(1, self.words.lengths[rows] - 1)
 
     def values(self, view: ParseView, planes: Planes) -> np.ndarray:
         margin = view.true_scores[planes.row] - self._scores(
@@ -299,7 +309,7 @@ class ParseOracle(Oracle):
             )  # fmt: skip
         else:
             cky.search(
-                *given, self.kind, self.scale, mode, self.max_slots, self.max_items, out,
+                *given, self.kind, self.scale, mode, self._penalty, self.max_slots, self.max_items, out,
                 frozen(starts), found,
             )  # fmt: skip
         return TreeRows(out, starts, rows), found

@@ -17,7 +17,7 @@ from distsvm.kinds import choice, number, truth, whole
 from distsvm.messages import Summary
 from distsvm.options import check_fields, option
 from distsvm.oracles.shared_options import loss_scale_option, unfit_option
-from distsvm.oracles.task import Task
+from distsvm.oracles.task import PENALTIES, Task
 from distsvm.structures.trees.grammar import Grammar, chains_of, n_brackets, rules_of
 from distsvm.structures.trees.lexicon import (
     Lexicon,
@@ -209,6 +209,13 @@ class ParseTask(Task):
     @property
     def rescalings(self) -> frozenset[str]:  # type: ignore[override]
         return frozenset({"margin"} if self.losses == "brackets" else {"margin", "slack"})
+
+    @property
+    def penalties(self) -> frozenset[str]:
+        """All where strata are searched or every loss is the same; of brackets no √Δ."""
+        if self.losses == "f1-brackets":
+            return frozenset({"linear"})
+        return frozenset({"linear", "hard"}) if self.losses == "brackets" else PENALTIES
 
     @property
     def largest_loss(self) -> float:  # type: ignore[override]

@@ -28,6 +28,10 @@ PREDICT = 0
 MARGIN = 1
 SLACK = 2
 
+LINEAR = 0
+QUADRATIC = 1
+HARD = 2
+
 ITEM_BYTES = 12
 
 
@@ -39,7 +43,7 @@ def slot_bytes(n_symbols, n_phrases):
 @kernel
 def search(
     tables, weights, words, word_starts, truth, truth_starts, true_scores, kind, scale, mode,
-    max_slots, max_items, out, out_starts, found,
+    penalty, max_slots, max_items, out, out_starts, found,
 ):  # fmt: skip
     """Write for each sentence the tree of the largest score, or of the most violated plane.
 
@@ -49,6 +53,7 @@ def search(
     truth, truth_starts, true_scores : the sentences' true rows and their scores, unused by PREDICT
     kind, scale : the loss, and its factor
     mode : PREDICT, MARGIN or SLACK
+    penalty : LINEAR, QUADRATIC or HARD, what q is of Δ: Δ, √Δ, or 1 where there is a loss
     max_slots, max_items : limits of the memory for one sentence
     out, out_starts : where the rows are written
     found : int8 of shape (m,), 1 where the sentence has a tree (for zero-one loss, one other than
@@ -58,8 +63,8 @@ def search(
     -----
     Margin rescaling: zero-one takes the best tree that is not the truth; brackets and F1 split over
     spans, as the binary form has n − 1 spans of two words or more whatever the tree, so that
-    F1 = matched/(n − 1). Slack rescaling of F1 tries all numbers of matched spans; brackets have no
-    slack rescaling.
+    F1 = matched/(n − 1). Slack rescaling of F1, and every q of it but Δ, tries all numbers of
+    matched spans; brackets have neither.
     """
     m = found.size
     longest = 0
@@ -70,7 +75,7 @@ def search(
     n_cells = cell_of(0, longest + 1)
     labels = np.full(n_cells, -1, np.int64)
     begin, end = np.empty(2 * longest, np.int64), np.empty(2 * longest, np.int64)
-    stratified = mode == SLACK and kind == F1
+    stratified = kind == F1 and (mode == SLACK or (mode == MARGIN and penalty != LINEAR))
     augmented = mode != PREDICT and kind != ZERO_ONE
     n_symbols = tables.n_tags + tables.n_phrases
     chart = make_chart(min(n_cells, max_slots), n_cells, n_symbols, tables.n_phrases)
@@ -109,7 +114,9 @@ def search(
         matched = 0
         root = cell_of(0, n_words)
         if stratified:
-            matched = _best_stratum(tables, chart, root, n_words, scale, true_scores[i])
+            matched = _best_stratum(
+                tables, chart, root, n_words, scale, true_scores[i], mode == SLACK, penalty
+            )
             if matched < 0:
                 continue
         elif chart.top[chart.first[root], tables.start] == -np.inf:
@@ -130,7 +137,7 @@ def search(
 
 
 @kernel
-def _best_stratum(tables, chart, root, n_words, scale, true_score):
+def _best_stratum(tables, chart, root, n_words, scale, true_score, slack, penalty):
     """Return the number of matched spans whose best tree has the largest value; −1 if no tree."""
     best = -1
     highest = -np.inf
@@ -139,8 +146,13 @@ def _best_stratum(tables, chart, root, n_words, scale, true_score):
         score = chart.top[first + matched, tables.start]
         if score == -np.inf:
             continue
-        loss = scale * loss_of(F1, n_words, 0, 0, matched, False)
-        value = loss * (1.0 - (true_score - score))
+        q = scale * loss_of(F1, n_words, 0, 0, matched, False)
+        if penalty == QUADRATIC:
+            q = np.sqrt(q)
+        elif penalty == HARD:
+            q = 1.0 if q > 0.0 else 0.0
+        margin = true_score - score
+        value = q * (1.0 - margin) if slack else q - margin
         if value > highest:
             highest = value
             best = matched

@@ -1,0 +1,60 @@
+"""The risk of single examples: hosts are asked for violated planes, which come back written down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from distsvm.messages import Violated
+from distsvm.risks.base import Risk, Workers
+
+
+class AskRisk(Risk):
+    """The planes of single examples, by the number of the example: hosts one after another.
+
+    Attributes
+    ----------
+    first : int64 array of shape (n_hosts + 1,)
+        The number of each host's first example; the last entry is the number of all.
+    weight : float64 array of shape (n,)
+        c_i of every example.
+    total_weight : float
+    """
+
+    def __init__(self, workers: Workers) -> None:
+        super().__init__(workers)
+        self.total_weight = workers.total_weight
+        self._hosts = range(max(block.stop for block in workers.blocks))
+        parts = workers.executor.run("on_part", "weights", shards=self._hosts)
+        self.weight = np.concatenate(parts)
+        self.first = np.cumsum([0, *(part.size for part in parts)])
+
+    @property
+    def n_hosts(self) -> int:
+        return len(self._hosts)
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How many examples each host has."""
+        return np.diff(self.first)
+
+    def ask(
+        self, w: np.ndarray, eps: float, start: np.ndarray, stop: np.ndarray, slack: np.ndarray
+    ) -> list[Violated]:
+        """Ask every host about its examples from `start` to before `stop`, at one w.
+
+        `slack` has ξ of every example.
+        """
+        bounds = list(zip(start.tolist(), stop.tolist(), self.first.tolist(), strict=False))
+        each = [(low, high, slack[first + low : first + high]) for low, high, first in bounds]
+        return self._workers.executor.run("on_part", "ask", w, eps, shards=self._hosts, each=each)
+
+    def names(self, examples: Sequence[int]) -> list[str]:
+        """What messages call these examples."""
+        names = []
+        for example in examples:
+            host = int(np.searchsorted(self.first, example, side="right")) - 1
+            row = int(example - self.first[host])
+            names += self._workers.executor.run("on_part", "names", [row], shards=[host])[0]
+        return names

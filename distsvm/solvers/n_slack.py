@@ -1,0 +1,483 @@
+"""The n-slack method (algorithms 1 and 2): a working set and a slack for each example."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from distsvm import checks
+from distsvm.cuts.bounds import Bounds
+from distsvm.cuts.plane_set import PlaneSet
+from distsvm.errors import ConfigError, DataError
+from distsvm.kernels import plane_qp
+from distsvm.kinds import choice, number, whole
+from distsvm.messages import Violated
+from distsvm.options import option
+from distsvm.oracles.task import PENALTIES
+from distsvm.risks.asking import AskRisk
+from distsvm.solvers.base import Problem, Solver
+from distsvm.solvers.options import SolverOptions
+from distsvm.solvers.round import Column, Round
+from distsvm.solvers.state import State, kept_float, kept_int
+from distsvm.wording import Setting, Value, message
+from distsvm.workers.ask_part import AskPartMaker
+
+# ε is this part of what the wished gap allows: the rest is for the QP.
+EPS_SHARE = 0.9
+# The QP's own gap is brought to this part of the gap that the run works towards.
+QP_SHARE = 0.05
+# Before any gap is certified, to this part of the dual value.
+FIRST_QP_SHARE = 1e-3
+# With rel_gap alone the run works at first towards this part of the gap that it has.
+GAP_SHARE = 0.1
+# ε and the QP's share of the gap after a pass that found nothing and did not end the run.
+TIGHTER = 0.5
+MAX_SWEEPS = 2000
+# A hard margin whose w would have to be so many times longer than max q / max ‖p‖ counts as none.
+LONGEST = 1e4
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class NSlackOptions(SolverOptions):
+    """The options of the n-slack solver."""
+
+    batch: int = option(
+        100, kind=whole(least=1), metavar="N", unit="planes",
+        help="solve the QP after so many new planes, and after each pass over the examples",
+    )  # fmt: skip
+    ascent: str = option(
+        "full", kind=choice("full", "subspace"), metavar="KIND",
+        help="full: each QP is over all α; subspace: over those of the examples with new planes, "
+        "and over all once a pass finds no new plane",
+    )  # fmt: skip
+    working_set_mb: float = option(
+        4096.0, kind=number(above=0), flag="--working-set", metavar="MB", unit="MiB",
+        help="limit of the driver's memory for the working set, which grows with every new plane. "
+        "At the limit, planes with α = 0 are dropped; where all have α > 0, the run fails",
+    )  # fmt: skip
+    idle_planes: int = option(
+        50, kind=whole(least=1), metavar="N",
+        help="drop a plane whose α was 0 in so many solves",
+    )  # fmt: skip
+
+    def check_with(self, config: Any) -> None:
+        if config.solver != "n-slack":
+            return
+        if config.n_blocks not in (None, 1):
+            raise ConfigError(
+                message(
+                    "{} with {}: each example has its own slack, and there are no blocks; expected "
+                    "1",
+                    Setting("n_blocks", config.n_blocks),
+                    Setting("solver", "n-slack"),
+                )
+            )
+        if config.worker_memory_mb is not None:
+            raise ConfigError(
+                message(
+                    "{worker_memory_mb} with {}: the n-slack solver needs the examples in memory; "
+                    "expected another solver",
+                    Setting("solver", "n-slack"),
+                )
+            )
+
+
+@dataclass
+class NSlackState(State):
+    """The working set, and where the pass over the examples is.
+
+    Parameters
+    ----------
+    cursor : int64 array
+        The next example of each host.
+    whole, exact : bool
+        Whether all of the pass was asked at one w, and answered exactly.
+    total, worst : float
+        Of the pass so far; see Violated.
+    n_found, n_pending : int
+        New planes of the pass so far, and those since the last solve.
+    n_added : int
+        |S| of the paper: new planes since the run began.
+    rate : float
+        New planes for each example asked about, in the last round.
+    tight : float
+        What ε and the QP's precision are multiplied by; smaller after passes without new planes.
+    """
+
+    planes: PlaneSet = field(default_factory=lambda: PlaneSet(0))
+    cursor: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    whole: bool = kept_int(True)
+    exact: bool = kept_int(True)
+    n_found: int = kept_int()
+    n_pending: int = kept_int()
+    n_added: int = kept_int()
+    n_calls: int = kept_int()
+    n_solves: int = kept_int()
+    n_sweeps: int = kept_int()
+    total: float = kept_float()
+    worst: float = kept_float()
+    rate: float = kept_float(1.0)
+    tight: float = kept_float(1.0)
+    qp_gap: float = kept_float()
+    eps: float = kept_float()
+
+    @property
+    def n_bytes(self) -> int:
+        return self.planes.n_bytes
+
+    def more_arrays(self) -> dict[str, np.ndarray]:
+        return self.planes.arrays() | {"cursor": self.cursor}
+
+    def begin_pass(self) -> None:
+        """Go back to the first example of every host."""
+        self.cursor = np.zeros_like(self.cursor)
+        self.whole = self.exact = True
+        self.total = self.worst = 0.0
+        self.n_found = 0
+
+
+@dataclass(frozen=True)
+class NSlack(Solver[AskRisk, NSlackState]):
+    """Each round asks about the next examples of a pass at one w; new planes bring a new w."""
+
+    name: ClassVar[str] = "n-slack"
+    Options: ClassVar[type[SolverOptions]] = NSlackOptions
+    State: ClassVar[type[State]] = NSlackState
+    needs: ClassVar[frozenset[str]] = frozenset({"planes"})
+    penalties: ClassVar[frozenset[str]] = PENALTIES
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("n_planes", "planes", "planes in the working set", support="n_support_planes"),
+        Column("n_support_planes", "", "those with α > 0"),
+        Column("n_added", "planes added", "new planes since the run began"),
+        Column("theorem_18", "planes at most", "Theorem 18's bound of the planes added at this ε, "
+               "with a QP after each of them", only_if_any=True),
+        Column("n_solves", "", "QPs solved since the run began"),
+        Column("qp_sweeps", "", "sweeps over the working set since the run began"),
+        Column("qp_gap", "", "the gap of the last QP; for a hard margin relative to its primal"),
+        Column("violation", "", "ε: planes that are violated by more are added"),
+    )  # fmt: skip
+
+    problem: Problem
+    options: NSlackOptions = NSlackOptions()
+
+    def part_maker(self) -> AskPartMaker:
+        return AskPartMaker(self.problem.penalty)
+
+    def risk_kind(self) -> type[AskRisk]:
+        return AskRisk
+
+    def begin(self, risk: AskRisk, start: np.ndarray | None) -> NSlackState:
+        problem = self.problem
+        bounds = Bounds(dual=0.0)
+        if start is None and problem.largest_loss is not None and not self._is_hard:
+            half = 0.5 if problem.penalty == "quadratic" else 1.0
+            bounds.add_primal(half * problem.C * problem.largest_loss, risk.zero(), exact=False)
+        return NSlackState(
+            bounds, risk.zero() if start is None else np.array(start),
+            planes=PlaneSet(risk.dim), cursor=np.zeros(risk.n_hosts, np.int64),
+        )  # fmt: skip
+
+    def restore(self, risk: AskRisk, arrays: Mapping[str, np.ndarray]) -> NSlackState:
+        state = super().restore(risk, arrays)
+        state.planes = PlaneSet.from_arrays(dict(arrays), risk.dim, int(risk.first[-1]))
+        state.cursor = checks.vector("cursor", arrays["cursor"], "i", risk.n_hosts)
+        if (state.cursor < 0).any() or (state.cursor > risk.sizes).any():
+            raise ValueError("cursor is outside the examples")
+        return state
+
+    def follow(self, risk: AskRisk, earlier: NSlackState, factor: float) -> NSlackState:
+        planes = earlier.planes
+        planes.alpha = factor * planes.alpha
+        state = NSlackState(
+            earlier.bounds.rescaled(factor), earlier.w, planes=planes,
+            cursor=np.zeros(risk.n_hosts, np.int64),
+        )  # fmt: skip
+        self._solve(risk, state, everything=True)
+        return state
+
+    def rounds(self, risk: AskRisk, state: NSlackState) -> Iterator[Round]:
+        while True:
+            state.number += 1
+            is_last = state.number == self.problem.max_rounds
+            if is_last:
+                state.begin_pass()
+            before = state.bounds.primal, state.bounds.dual
+            with state.clock.phase("cuts"):
+                slack = self._slack(risk, state)
+                state.eps = self._eps(risk, state, slack)
+            stop = risk.sizes if is_last else self._stop(risk, state)
+            with state.clock.phase("oracle"):
+                answers = risk.ask(state.w, state.eps, state.cursor, stop, slack)
+            room = sum(map(len, answers)) if is_last else self.options.batch - state.n_pending
+            with state.clock.phase("cuts"):
+                is_full = self._take(risk, state, answers, stop, room)
+                is_over = not state.late and bool((state.cursor >= risk.sizes).all())
+                values = self._certify(risk, state) if is_over and state.whole else (None, None)
+            if is_over:
+                self._end_pass(risk, state, values[0], before)
+            elif is_full:
+                self._solve(risk, state)
+                state.whole = False  # the rest of the pass is asked at another w
+            yield self._record(risk, state, *values)
+
+    def is_forced(self, state: NSlackState) -> bool:
+        return state.number + 1 == self.problem.max_rounds
+
+    # --- the steps of a round --------------------------------------------------------------
+
+    @property
+    def _is_hard(self) -> bool:
+        return self.problem.penalty == "hard"
+
+    def _slack(self, risk: AskRisk, state: NSlackState) -> np.ndarray:
+        """ξ of every example at w, as far as the working set shows it; none with a hard margin."""
+        n = risk.weight.size
+        return np.zeros(n) if self._is_hard else state.planes.slack(state.w, n)
+
+    def _eps(self, risk: AskRisk, state: NSlackState, slack: np.ndarray) -> float:
+        """The violation from which on planes are added, which allows the gap that is wished for.
+
+        Gaps are at most C·ε, and C·ε·(mean ξ) + C·ε²/2 for the quadratic penalty. With a hard
+        margin ε is relative, and the gap about 2·ε of the primal value.
+        """
+        share = EPS_SHARE * state.tight
+        if self._is_hard:
+            return 0.5 * share * (self.problem.target.rel_gap or 0.0)
+        eps = share * self._working_gap(state) / self.problem.C
+        if self.problem.penalty == "linear":
+            return eps
+        mean = float(risk.weight @ slack) / risk.total_weight
+        return math.sqrt(mean**2 + 2 * eps) - mean
+
+    def _working_gap(self, state: NSlackState) -> float:
+        """The gap to work towards: the wished one, or with rel_gap alone a part of the last."""
+        wished = self.problem.C * self.problem.working_eps(state.bounds.dual)
+        if self.problem.target.eps is not None or math.isinf(state.bounds.gap):
+            return wished
+        return max(wished, GAP_SHARE * state.bounds.gap)
+
+    def _stop(self, risk: AskRisk, state: NSlackState) -> np.ndarray:
+        """Where the round ends at each host: after about as many examples as fill the batch."""
+        left = risk.sizes - state.cursor
+        if state.rate <= 0:
+            return risk.sizes
+        wanted = min((self.options.batch - state.n_pending) / state.rate, float(left.sum()))
+        n_waiting = max(1, int(np.count_nonzero(left)))
+        share = max(1, math.ceil(wanted / n_waiting))
+        return state.cursor + np.minimum(left, share)
+
+    def _take(
+        self, risk: AskRisk, state: NSlackState, answers: Sequence[Violated], stop: np.ndarray,
+        room: int,
+    ) -> bool:  # fmt: skip
+        """Add the new planes in the order of hosts, and say whether they fill the batch.
+
+        What is beyond the batch is left alone, and its examples are asked about again.
+        """
+        planes, cursor, n_new, n_added = state.planes, state.cursor.copy(), 0, 0
+        state.late = any(answer.late for answer in answers)
+        state.n_calls += sum(answer.n_calls for answer in answers)
+        for host, answer in enumerate(answers):
+            first = int(risk.first[host])
+            pairs = zip((answer.row + first).tolist(), answer.key.tolist(), strict=True)
+            new = np.flatnonzero([planes.is_new(*pair) for pair in pairs])
+            n_new += new.size
+            taken = new[: room - n_added]
+            if taken.size < new.size or (n_added == room > 0 and stop[host] > cursor[host]):
+                state.whole = False
+                if taken.size:
+                    cursor[host] = answer.row[taken[-1]] + 1
+            else:
+                cursor[host] = stop[host]
+            planes.add(answer.take(taken), first)
+            n_added += taken.size
+            state.total += answer.total
+            state.worst = max(state.worst, answer.worst)
+            state.exact = state.exact and answer.exact
+        state.rate = n_new / max(1, sum(answer.n_calls for answer in answers))
+        state.cursor = cursor
+        state.n_pending += n_added
+        state.n_found += n_added
+        state.n_added += n_added
+        return n_added == room > 0
+
+    def _certify(self, risk: AskRisk, state: NSlackState) -> tuple[float | None, float | None]:
+        """P and R at w, or P of w as long as the smallest margin wants; none without margins."""
+        half = 0.5 * risk.point(state.w).norm2
+        if not self._is_hard:
+            mean = state.total / risk.total_weight
+            primal = half + self.problem.C * mean
+            state.bounds.add_primal(primal, state.w, state.exact)
+            return primal, mean
+        if state.worst >= 1:
+            return None, None
+        longer = 1.0 / (1.0 - state.worst)
+        primal = longer**2 * half
+        state.bounds.add_primal(primal, longer * state.w, state.exact)
+        return primal, None
+
+    def _end_pass(
+        self, risk: AskRisk, state: NSlackState, primal: float | None, before: tuple[float, float]
+    ) -> None:
+        """Solve before the next pass; a pass that found nothing at one w makes ε smaller."""
+        if state.whole and not state.n_found:
+            state.tight *= TIGHTER
+            self._solve(risk, state, everything=True)
+        elif state.n_pending:
+            self._solve(risk, state)
+        if primal is not None:
+            same = (state.bounds.primal, state.bounds.dual) == before and not state.n_found
+            state.n_stalled = state.n_stalled + 1 if same else 0
+        state.begin_pass()
+
+    # --- the QP ----------------------------------------------------------------------------
+
+    def _solve(self, risk: AskRisk, state: NSlackState, everything: bool = False) -> None:
+        """Raise the dual over the working set from the last α; then w and D anew."""
+        planes = state.planes
+        if not len(planes):
+            return
+        with state.clock.phase("qp"):
+            order, first, examples = planes.blocks()
+            cap, d = self._prices(risk, risk.weight[examples])
+            room = np.zeros(planes.ids.size)
+            given = (order, first)
+            solved = (*planes.p, planes.q, planes.norm, cap, d, self._is_hard)
+            planes.alpha = planes.alpha.copy()
+            if self.options.ascent == "full" or everything:
+                n_sweeps, state.qp_gap = plane_qp.maximise(
+                    *given, *solved, self._longest(planes), self._tol(state), MAX_SWEEPS,
+                    planes.alpha, room,
+                )  # fmt: skip
+                state.n_sweeps += n_sweeps
+            else:
+                plane_qp.sum_of(*planes.p, planes.alpha, room)
+                touched = np.unique(planes.example[len(planes) - state.n_pending :])
+                rows = np.searchsorted(examples, touched)
+                plane_qp.climb_rows(*given, rows, *solved, planes.alpha, room)
+            planes.solved()
+            state.n_solves += 1
+            state.n_pending = 0
+        with state.clock.phase("cuts"):
+            planes.drop_idle(self.options.idle_planes)
+            self._keep_small(planes)
+            state.w = planes.sum()
+            self._add_dual(risk, state)
+
+    def _prices(self, risk: AskRisk, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The most that Σ α of examples of these weights may be, and what its square costs."""
+        none = np.zeros(weight.size)
+        if self._is_hard:
+            return none + np.inf, none
+        share = self.problem.C * weight / risk.total_weight
+        return (share, none) if self.problem.penalty == "linear" else (none + np.inf, 1.0 / share)
+
+    def _tol(self, state: NSlackState) -> float:
+        """The gap that the QP may leave."""
+        share = QP_SHARE * state.tight
+        if self._is_hard:
+            return share * (self.problem.target.rel_gap or 0.0)
+        if math.isinf(state.bounds.gap):
+            return FIRST_QP_SHARE * state.tight * state.bounds.dual
+        return share * self._working_gap(state)
+
+    def _add_dual(self, risk: AskRisk, state: NSlackState) -> None:
+        planes, square = state.planes, risk.point(state.w).norm2
+        dual = planes.linear() - 0.5 * square
+        if self.problem.penalty == "quadratic":
+            total = np.bincount(planes.example, planes.alpha, risk.weight.size)
+            asked = np.flatnonzero(total)
+            _, d = self._prices(risk, risk.weight[asked])
+            dual -= 0.5 * float(d @ total[asked] ** 2)
+        state.bounds.add_dual(dual)
+        if self._is_hard:
+            self._check_feasible(risk, planes, math.sqrt(square))
+
+    @staticmethod
+    def _longest(planes: PlaneSet) -> float:
+        """The ‖w‖ from which on no w is looked for that has all margins."""
+        radius = math.sqrt(float(planes.norm.max(initial=0.0)))
+        return LONGEST * float(planes.q.max(initial=0.0)) / radius if radius else 0.0
+
+    def _check_feasible(self, risk: AskRisk, planes: PlaneSet, norm: float) -> None:
+        """Refuse data without a hard margin: every w that has all margins has ‖w‖ ≥ Σ α·q / ‖w‖."""
+        linear, longest = planes.linear(), self._longest(planes)
+        if linear <= longest * norm:
+            return
+        total = np.bincount(planes.example, planes.alpha)
+        worst = np.argsort(-total, kind="stable")[:SHOWN].tolist()
+        names = risk.names([example for example in worst if total[example] > 0])
+        n = int(np.count_nonzero(total))
+        least = f"every such w has ‖w‖ ≥ {linear / norm:.3g}" if norm else "there is no such w"
+        raise DataError(
+            message(
+                "{}: no w of ‖w‖ ≤ {} has all margins; {}. {} contradict one another: {}{}; "
+                "expected data that can be separated, or {} or {}",
+                Setting("penalty", "hard"),
+                f"{longest:.3g}",
+                least,
+                f"{n} examples" if n > 1 else "The outputs of 1 example",
+                ", ".join(names),
+                ", …" if n > len(names) else "",
+                Setting("penalty", "linear"),
+                Value("quadratic"),
+            )
+        )
+
+    def _keep_small(self, planes: PlaneSet) -> None:
+        limit = self.options.working_set_mb * 2**20
+        if planes.n_bytes > limit:
+            planes.drop_idle(1)
+        if planes.n_bytes > limit:
+            raise ConfigError(
+                message(
+                    "{working_set_mb}: {} planes with α > 0 take {} MB, the limit is {} MB; expected "
+                    "a higher limit, or another solver",
+                    f"{len(planes):,}",
+                    f"{planes.n_bytes / 2**20:.3g}",
+                    f"{limit / 2**20:.3g}",
+                )
+            )
+
+    # --- what is told ----------------------------------------------------------------------
+
+    def _record(
+        self, risk: AskRisk, state: NSlackState, primal: float | None, mean: float | None
+    ) -> Round:
+        bounds, planes = state.bounds, state.planes
+        return Round(
+            number=state.number, kind="refreshed" if primal is None else "fresh", primal=primal,
+            best_primal=bounds.primal, dual=bounds.dual, gap=bounds.gap, risk=mean,
+            w_norm=math.sqrt(risk.point(state.w).norm2), n_oracle_calls=state.n_calls,
+            n_cache_hits=0, n_planes=len(planes), solver=self.name,
+            own={
+                "violation": state.eps,
+                "n_support_planes": planes.n_support,
+                "n_added": state.n_added,
+                "theorem_18": self._theorem_18(risk, state.eps),
+                "n_solves": state.n_solves,
+                "qp_sweeps": state.n_sweeps,
+                "qp_gap": state.qp_gap if math.isfinite(state.qp_gap) else 0.0,
+            },
+            seconds=dict(state.clock.seconds),
+        )  # fmt: skip
+
+    def _theorem_18(self, risk: AskRisk, eps: float) -> float:
+        """The theorem's bound of the planes added; 0 where it does not hold or is not known.
+
+        It holds for weights of 1, and wants max ‖ψ‖².
+        """
+        problem, n = self.problem, risk.weight.size
+        square, loss, C = problem.square_radius, problem.most_loss, problem.C
+        if self._is_hard or square is None or eps <= 0 or (risk.weight != 1).any():
+            return 0.0
+        is_slack = problem.rescaling == "slack"
+        if problem.penalty == "quadratic":
+            return float((C * square * (loss**2 if is_slack else loss) + n * loss) / eps**2)
+        most = 8 * C * square * (loss**3 if is_slack else loss) / eps**2
+        return float(max(2 * n * loss / eps, most))
