@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from distsvm.cli.data_options import add_data, data_options, n_bytes_found
+from distsvm.cli.display import watched
 from distsvm.cli.exits import DONE, INTERRUPTED, STOPPED_EARLY, code_of_end
 from distsvm.cli.formatting import count, pairs, seconds, size, small, table
 from distsvm.cli.options import add_config, check_config, given_config
 from distsvm.cli.output import Output
 from distsvm.cli.parser import Parser
-from distsvm.cli.session import JsonPoints, watched
 from distsvm.cli.targets import check_model_target
 from distsvm.cli.tasks import add_task, make_task
 from distsvm.errors import ConfigError
@@ -103,7 +103,6 @@ def run(args: argparse.Namespace, output: Output) -> int:
         ),
         doing=f"loading and scanning {size(n_bytes)} of data",
         max_seconds=config.get("max_seconds"),
-        json_lines=JsonPoints,
     )  # fmt: skip
     return _finish(args, output, result)
 

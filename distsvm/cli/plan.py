@@ -13,8 +13,16 @@ from distsvm.cli.output import Output
 from distsvm.cli.parser import Parser
 from distsvm.errors import ConfigError
 from distsvm.kinds import Number, amounts, number, whole
-from distsvm.planning.constants import MEASURED
-from distsvm.planning.cost import RANGES, Plan, Problem, economical, fastest, overridden, plan
+from distsvm.planning.cost import (
+    MEASURED,
+    RANGES,
+    Plan,
+    Problem,
+    economical,
+    fastest,
+    overridden,
+    plan,
+)
 from distsvm.planning.measured import measured
 
 NEEDED = {

@@ -6,12 +6,12 @@ import argparse
 
 from distsvm.cli.config_file import config_text
 from distsvm.cli.data_options import add_data, data_options, n_bytes_found
+from distsvm.cli.display import watched
 from distsvm.cli.formatting import size
 from distsvm.cli.options import add_config, check_config, given_config
 from distsvm.cli.output import Output
 from distsvm.cli.parser import Parser
 from distsvm.cli.run_table import is_run
-from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_model_target, check_run_target
 from distsvm.cli.tasks import add_task, make_task

@@ -1,4 +1,4 @@
-"""The picture of a run: one HTML file that opens offline."""
+"""The report of a run: one HTML file that opens offline."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from distsvm.errors import DAMAGE, CheckpointError
 from distsvm.report.page import page
-from distsvm.report.view import RunView, read_run
+from distsvm.report.view import read_run
 from distsvm.storage import Place, Where, place, write_bytes
 
 __all__ = ["write_report"]
@@ -18,7 +18,7 @@ def write_report(run_dir: Where, output: Where | None = None) -> Place:
     Parameters
     ----------
     run_dir : path or URI
-        The folder of a run; another folder is refused with a CheckpointError.
+        The folder of a run; any other folder raises a CheckpointError.
     output : path or URI, optional
         The file to write. Default: report.html in the run's folder.
 
@@ -31,14 +31,10 @@ def write_report(run_dir: Where, output: Where | None = None) -> Place:
     path = view.path / "report.html" if output is None else place(output)
     if isinstance(path, Path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    # A path with bytes that are no text must not keep the rest from being seen.
-    data = _page(view).encode("utf-8", "replace")
-    write_bytes(path, data, private=output is None)
-    return path
-
-
-def _page(view: RunView) -> str:
     try:
-        return page(view)
+        text = page(view)
     except DAMAGE as error:
         raise CheckpointError(f"{view.path} is damaged: {error!r}") from error
+    # A path may hold bytes that are not UTF-8.
+    write_bytes(path, text.encode("utf-8", "replace"), private=output is None)
+    return path

@@ -1,4 +1,4 @@
-"""The page: one HTML file that needs nothing else."""
+"""The HTML of the report."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from distsvm.report.tables import configuration, facts
 from distsvm.report.verdict import verdict
 from distsvm.report.view import RunView
 
-# Whatever the strings of a run hold, the page loads nothing and runs nothing but its own script.
+# Strings of a run may hold HTML: the page loads nothing and runs only its own script.
 POLICY = f"default-src 'none'; style-src {hashed(STYLE)}; script-src {hashed(SCRIPT)}"
 
 
 def page(view: RunView) -> str:
-    """The whole report as HTML."""
+    """Return the whole report as HTML."""
     name = view.path.resolve().name
     task = str((view.run.get("task") or {}).get("task", "unknown task"))
     title = escape(f"{name} · distsvm")
