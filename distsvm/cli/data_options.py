@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from distsvm.cli.formatting import size
 from distsvm.cli.parser import ABSENT, Group, Parser
 from distsvm.cli.parts import all_structures, by_title
 from distsvm.data.files import PACKED
@@ -48,7 +49,7 @@ def add_data(parser: Parser, *, required_labels: bool = True, trained: bool = Fa
         group.flag(
             "--text", Several(text), metavar="SENTENCE",
             help=f"{plain}: plain sentences, instead of --data. They are split at blanks, and "
-            "punctuation at the ends of a word is a word of its own",
+            "punctuation at the ends of a word is a separate word",
         )  # fmt: skip
     group.flag(
         "--format", text, metavar="NAME", default=ABSENT,
@@ -78,13 +79,11 @@ def _fits(own: Option, labelled: bool) -> bool:
     return not all(own.name in one.filters for one in formats)  # every sentence gets a prediction
 
 
-def n_bytes_found(args: argparse.Namespace, task: Task, options: dict[str, Any]) -> int:
-    """Return the total size of the files for training and validation, without reading them."""
-    n_bytes = 0
-    for paths in (args.data, args.validation):
-        if paths is not None:
-            n_bytes += open_data(paths, tables=task.tables, **options).n_bytes or 0
-    return n_bytes
+def loading_words(args: argparse.Namespace, task: Task, options: dict[str, Any]) -> str:
+    """Return the words for loading, with the size of the files for training and validation."""
+    given = [paths for paths in (args.data, args.validation) if paths is not None]
+    n_bytes = sum(open_data(paths, tables=task.tables, **options).n_bytes or 0 for paths in given)
+    return f"loading and scanning {size(n_bytes)} of data"
 
 
 def data_options(
@@ -104,7 +103,7 @@ def data_options(
     if kind not in formats:
         raise ConfigError(
             f"--data {args.data[0]}: {kind} is no format of the task; expected "
-            f"{' or '.join(formats)} files (--format says what files are, whatever their names)"
+            f"{' or '.join(formats)} files (--format names the format of files with any name)"
         )
     if kind == TEXT and not hasattr(args, "text"):
         raise ConfigError(

@@ -156,6 +156,6 @@ def drawn(images: np.ndarray, captions: Sequence[str], output: Output) -> list[s
 def _row(pixels: np.ndarray, output: Output) -> str:
     if output.style.on:
         greys = DARKEST + np.rint(pixels * (LIGHTEST - DARKEST)).astype(int)
-        return "".join(output.style.grey(grey, "  ") for grey in greys)
+        return "".join(output.style.coded(f"48;5;{grey}", "  ") for grey in greys)
     shades = SHADES if output.unicode else ASCII_SHADES
     return "".join(2 * shades[round(float(p) * (len(shades) - 1))] for p in pixels)

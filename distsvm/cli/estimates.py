@@ -28,7 +28,7 @@ def time_left(points: Sequence[tuple[float, float]], target: float) -> float | N
     if target <= 0 or len(usable) < LEAST_POINTS:
         return None
     recent = usable[-min(MOST_POINTS, max(LEAST_POINTS, len(usable) // 2)) :]
-    slope = _slope(recent)
+    slope = _least_squares_slope(recent)
     if slope is None or slope >= 0:
         return None
     # Start from the last gap, which is exact, not from the end of the line.
@@ -36,8 +36,7 @@ def time_left(points: Sequence[tuple[float, float]], target: float) -> float | N
     return max(0.0, left) if left < LONGEST_S else None
 
 
-def _slope(points: Sequence[tuple[float, float]]) -> float | None:
-    """Return the slope of the least-squares line."""
+def _least_squares_slope(points: Sequence[tuple[float, float]]) -> float | None:
     n = len(points)
     mean_x = sum(x for x, _ in points) / n
     mean_y = sum(y for _, y in points) / n

@@ -27,14 +27,14 @@ JOB_FAILED = 8
 INTERRUPTED = 130
 
 MEANINGS = {
-    DONE: "done; a training run reached the wished gap",
+    DONE: "done; a training run reached the target gap",
     UNEXPECTED: "unexpected error",
     USAGE: "bad usage or configuration",
     BAD_DATA: "the data cannot be used",
     TASK_FAILED: "the task's own code failed",
     WORKERS_LOST: "workers were lost or could not be placed",
     UNUSABLE: "a model, checkpoint or run folder cannot be used",
-    STOPPED_EARLY: "a training run ended before the wished gap (its model is written)",
+    STOPPED_EARLY: "a training run ended before the target gap (its model is written)",
     JOB_FAILED: "a job failed, or the server of jobs cannot be used",
     INTERRUPTED: "interrupted by Ctrl-C",
 }
@@ -53,7 +53,7 @@ _ERRORS: tuple[tuple[type[DistSVMError], int], ...] = (
 
 
 def meaning(code: int) -> str:
-    """Return the meaning of an exit code; a negative one is that of a process killed by a signal."""
+    """Return the meaning of an exit code; −N is that of a process that signal N killed."""
     if code >= 0:
         return MEANINGS.get(code, "not an exit code of distsvm")
     try:

@@ -6,6 +6,7 @@ import math
 import re
 import secrets
 from collections.abc import Sequence
+from functools import partialmethod
 
 from distsvm.cli.signs import spelt
 
@@ -23,30 +24,19 @@ class Style:
     def __init__(self, on: bool) -> None:
         self.on = on
 
-    def dim(self, text: str) -> str:
-        return self._with("2", text)
-
-    def bold(self, text: str) -> str:
-        return self._with("1", text)
-
-    def good(self, text: str) -> str:
-        return self._with("32", text)
-
-    def bad(self, text: str) -> str:
-        return self._with("31", text)
-
-    def accent(self, text: str) -> str:
-        return self._with("36", text)
-
-    def grey(self, shade: int, text: str) -> str:
-        """Set the background to one of the 256 colours."""
-        return self._with(f"48;5;{shade}", text)
-
-    def _with(self, code: str, text: str) -> str:
+    def coded(self, code: str, text: str) -> str:
+        """Return the text with the style of this SGR code."""
         return f"{MARK}{code}m{text}{MARK}0m" if self.on and text else text
+
+    dim = partialmethod(coded, "2")
+    bold = partialmethod(coded, "1")
+    good = partialmethod(coded, "32")
+    bad = partialmethod(coded, "31")
+    accent = partialmethod(coded, "36")
 
 
 PLAIN = Style(False)
+COLUMN = 11
 
 
 def rendered(line: str) -> str:
@@ -125,11 +115,11 @@ def size(n_bytes: int) -> str:
     return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
 
 
-def wrapped(text: str, width: int) -> list[str]:
-    """Return the text in lines of at most `width` columns, broken at blanks only."""
+def wrapped(words: Sequence[str], width: int, between: str = " ") -> list[str]:
+    """Return the words in lines of at most `width` columns; a longer word has its own line."""
     lines = [""]
-    for word in text.split(" "):
-        longer = f"{lines[-1]} {word}" if lines[-1] else word
+    for word in words:
+        longer = f"{lines[-1]}{between}{word}" if lines[-1] else word
         if visible(longer) <= width or not lines[-1]:
             lines[-1] = longer
         else:
@@ -137,17 +127,15 @@ def wrapped(text: str, width: int) -> list[str]:
     return lines
 
 
-def pairs(
-    rows: Sequence[tuple[str, str]], style: Style = PLAIN, width: int = 80, column: int = 11
-) -> list[str]:
+def pairs(rows: Sequence[tuple[str, str]], style: Style = PLAIN, width: int = 80) -> list[str]:
     """Return lines of names and aligned values; a row ("", "") is a blank line.
 
-    Values begin behind the longest name, or behind `column` if that is larger.
+    Values begin behind the longest name, but at least at the same column as in other lists.
     """
-    column = max((column, *(len(name) for name, _ in rows)))
+    column = max((COLUMN, *(len(name) for name, _ in rows)))
     lines = []
     for name, text in rows:
-        first, *rest = wrapped(spelt(text), max(20, width - column - 4))
+        first, *rest = wrapped(spelt(text).split(" "), max(20, width - column - 4))
         lines.append(f"  {style.dim(name.ljust(column))}  {first}" if name or text else "")
         lines += [" " * (column + 4) + line for line in rest]
     return lines

@@ -113,7 +113,7 @@ def follow(output: Output, jobs: Jobs, id: str) -> int:
             time.sleep(0.2)
             job = jobs.get(id)
     except KeyboardInterrupt:
-        output.note(f"the job {id} goes on")
+        output.note(f"the job {id} is still running")
         for line in _commands_for(jobs, id):
             output.note(line)
         return exits.INTERRUPTED

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from distsvm.cli.data_options import add_data, data_options, n_bytes_found
+from distsvm.cli.data_options import add_data, data_options, loading_words
 from distsvm.cli.display import watched
 from distsvm.cli.exits import DONE, INTERRUPTED, STOPPED_EARLY, code_of_end
-from distsvm.cli.formatting import count, pairs, seconds, size, small, table
+from distsvm.cli.formatting import count, pairs, seconds, small, table
 from distsvm.cli.options import add_config, check_config, given_config
 from distsvm.cli.output import Output
 from distsvm.cli.parser import Parser
@@ -24,7 +24,7 @@ from distsvm.training.path import path
 from distsvm.training.path_result import PathPoint, PathResult
 
 N_VALUES = 13
-# What belongs to one run alone.
+# A path of several runs does not have these options.
 LEFT_OUT = {
     "C", "C_per_example", "patience", "run_dir", "checkpoint_rounds", "checkpoint_seconds",
     "checkpoint_share", "keep_checkpoints",
@@ -38,8 +38,8 @@ def add_arguments(parser: Parser) -> None:
         "       distsvm path CONFIG.toml [options]"
     )
     parser.description = (
-        "Train at several values of C, each from where the last one ended and to its own\n"
-        "certificate; and choose the one of the lowest mean loss on other data."
+        "Train at several values of C, each from the end of the one before and to its own\n"
+        "certificate; and choose the one with the lowest mean loss on other data."
     )
     add_task(parser)
     data = add_data(parser)
@@ -68,7 +68,7 @@ def add_arguments(parser: Parser) -> None:
     values.flag("--to", number(above=0), dest="highest", metavar="C", help="to this one,")
     values.flag(
         "--count", whole(least=1), metavar="N",
-        help=f"so many, each the same multiple of the one before. Default: {N_VALUES}",
+        help=f"number of values, each the same multiple of the one before. Default: {N_VALUES}",
     )  # fmt: skip
     written = parser.group("what is written")
     written.flag("--model", text, metavar="DIR", help="write the chosen model to this folder")
@@ -93,7 +93,6 @@ def run(args: argparse.Namespace, output: Output) -> int:
     check_config(config)
     task = make_task(args)
     options = data_options(args, task)
-    n_bytes = n_bytes_found(args, task, options)
     result, _ = watched(
         output,
         f"distsvm path {args.task}",
@@ -101,14 +100,14 @@ def run(args: argparse.Namespace, output: Output) -> int:
             task, args.data, Cs=values, validation=args.validation, cv=args.cv,
             refit=not args.no_refit, data_options=options, callbacks=callbacks, **config,
         ),
-        doing=f"loading and scanning {size(n_bytes)} of data",
+        doing=loading_words(args, task, options),
         max_seconds=config.get("max_seconds"),
     )  # fmt: skip
     return _finish(args, output, result)
 
 
 def values_of_C(args: argparse.Namespace) -> list[float] | None:
-    """The values that were asked for; None for the default ones."""
+    """Return the given values; None for the default ones."""
     ends = (args.lowest, args.highest)
     if args.Cs is not None:
         if ends != (None, None) or args.count is not None:
@@ -125,7 +124,7 @@ def values_of_C(args: argparse.Namespace) -> list[float] | None:
 
 
 def _finish(args: argparse.Namespace, output: Output, result: PathResult) -> int:
-    """Write what was asked for, and say how the path went; returns the exit code."""
+    """Write model, plot and summary, and return the exit code."""
     if args.model is not None and result.model is not None:
         result.model.save(args.model)
     if args.plot is not None and result.points:

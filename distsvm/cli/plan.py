@@ -51,8 +51,8 @@ def add_arguments(parser: Parser) -> None:
         "What a fresh round of 1-slack training would cost on a Ray cluster: time, memory and\n"
         "network, by a formula (distsvm/planning/cost.py) from constants that benchmarks/plan.py\n"
         "measures. The network's speed is assumed; give your own. The problem is that of a run,\n"
-        "whose folder has its dimensions, oracle time and bytes; an option replaces what the run\n"
-        "says. Without a run, the options say all."
+        "whose folder has its dimensions, oracle time and bytes; options replace these numbers.\n"
+        "Without a run, options give all of them."
     )
     parser.add_argument(
         "run_dir", nargs="?", metavar="RUN_DIR", help="the folder of a run, on a part of the data"
@@ -89,7 +89,7 @@ def add_arguments(parser: Parser) -> None:
     )  # fmt: skip
     where.flag(
         "--workers-per-node", _in("workers_per_node", whole), default=8, metavar="N",
-        help="how many live on a node",
+        help="workers on one node",
     )  # fmt: skip
     where.flag(
         "--constants", amounts, default={}, metavar="NAME=N,…",
@@ -137,7 +137,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
 
 
 def _problem(args: argparse.Namespace) -> Problem:
-    """Return the problem of the run, with the options in place of what the run says."""
+    """Return the problem of the run, with given options in place of the run's numbers."""
     run = {} if args.run_dir is None else measured(args.run_dir)
     oracle_s = None if args.oracle_ms is None else args.oracle_ms / 1000
     given = {
@@ -154,12 +154,11 @@ def _problem(args: argparse.Namespace) -> Problem:
         )
     if missing:
         reasons = "; ".join(f"{why}: give {flag}" for flag, why in missing.items())
-        raise ConfigError(f"{args.run_dir} does not tell all that a plan needs: {reasons}")
+        raise ConfigError(f"{args.run_dir} lacks numbers that a plan needs: {reasons}")
     return Problem(**facts)
 
 
 def _in_words(problem: Problem, run_dir: str) -> str:
-    """Return the problem in one line."""
     return (
         f"as in {run_dir}: {count(round(problem.examples))} examples of "
         f"{_bytes(problem.example_bytes)}, dim {count(round(problem.dim))}, "
@@ -191,7 +190,7 @@ def _number_of_workers(one: Plan) -> str:
 
 
 def seconds(s: float) -> str:
-    """A duration; phases of small problems take milliseconds or less."""
+    """Return a duration; phases of small problems take milliseconds or less."""
     return longer(s) if s >= 0.1 or s == 0 else f"{1000 * s:.3g} ms"
 
 

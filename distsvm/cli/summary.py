@@ -28,11 +28,11 @@ from distsvm.training.run_state import RunState
 REASONS = {
     "eps": "the gap is at most C·eps",
     "rel_gap": "the gap is small enough in relation to the primal (--rel-gap)",
-    "max_rounds": "the limit of rounds (--max-rounds), before the wished gap",
-    "max_seconds": "the limit of time (--max-seconds), before the wished gap",
+    "max_rounds": "the limit of rounds (--max-rounds), before the target gap",
+    "max_seconds": "the limit of time (--max-seconds), before the target gap",
     "validation": "the validation loss no longer falls (--patience)",
     "precision": "rounding allows no smaller gap",
-    "interrupted": "interrupted, before the wished gap",
+    "interrupted": "interrupted, before the target gap",
     "aborted": "ended by Ctrl-C, in the middle of a round",
 }
 CERTIFICATES = {

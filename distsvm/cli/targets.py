@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TextIO, cast
 
 from distsvm.cli.output import Output
@@ -90,13 +91,6 @@ def _is_model(folder: Place) -> bool:
     return isinstance(manifest, dict) and manifest.get("kind") == "distsvm model"
 
 
-class Shown:
-    """Standard output as a file to which lines of data are written."""
-
-    def __init__(self, output: Output) -> None:
-        self.write = output.data
-
-
 @contextmanager
 def written_file(path: str, output: Output, flag: str = "--output") -> Iterator[TextIO]:
     """Yield a text file that gets its name at the end, if there was no error; "-" is stdout.
@@ -104,7 +98,7 @@ def written_file(path: str, output: Output, flag: str = "--output") -> Iterator[
     The umask decides on its rights.
     """
     if path == "-":
-        yield cast(TextIO, Shown(output))
+        yield cast(TextIO, SimpleNamespace(write=output.data))
         return
     if os.path.isdir(path):
         raise ConfigError(f"{flag} {path} is a folder, expected a file")

@@ -116,7 +116,6 @@ def _named(name: str) -> tuple[type[Task], Structure]:
 
 
 def _given(args: argparse.Namespace, chosen: Options) -> dict[str, Any]:
-    """Return the given fields of the task."""
     for own in shared_options():
         if hasattr(args, own.name) and own.name not in chosen.declared:
             raise ConfigError(f"{own.flag} is not for --task {args.task}")

@@ -11,9 +11,9 @@ from distsvm.kinds import number
 from distsvm.wording import Message, message
 
 NUMBER = 8  # bytes of a float64
-SPARSE = 12  # of a position and a value in a sparse vector
+SPARSE = 12  # bytes of a position and a value in a sparse vector
 DRIVER_VECTORS = 4  # of length dim that the 1-slack driver has beside its cuts
-WORKER_VECTORS = 2  # a worker's own sum, and its answer under way
+WORKER_VECTORS = 2  # a worker's sum, and its answer in transit
 ECONOMICAL = 0.8
 MOST_WORKERS = 1_000_000
 # Limits of a plan: sums of larger numbers overflow.
@@ -100,12 +100,8 @@ class Problem:
             _check("nonzeros", self.nonzeros)
 
     @property
-    def w_bytes(self) -> float:
-        return NUMBER * self.dim
-
-    @property
     def cut_bytes(self) -> float:
-        """Size of a summed cut, as it is sent and kept."""
+        """Size of a summed cut in messages and in memory."""
         nonzeros = self.dim if self.nonzeros is None else min(self.nonzeros, self.dim)
         return min(NUMBER * self.dim, SPARSE * nonzeros)
 
@@ -156,7 +152,7 @@ def plan(
     _check("workers_per_node", workers_per_node)
     nodes = -(-workers // workers_per_node)
     hops = math.ceil(math.log2(nodes)) if nodes > 1 else 0
-    w, cut, up = problem.w_bytes, problem.cut_bytes, workers * problem.cut_bytes
+    w, cut, up = NUMBER * problem.dim, problem.cut_bytes, workers * problem.cut_bytes
     seconds = {
         "oracle": problem.examples * problem.oracle_s / workers,
         "calls": workers * constants.call_s,
@@ -183,7 +179,8 @@ def plan(
 
 def fastest(problem: Problem, workers_per_node: int, constants: Constants = MEASURED) -> Plan:
     """Return the plan with the shortest round."""
-    return min(_candidates(problem, workers_per_node, constants), key=_round_s)
+    candidates = _candidates(problem, workers_per_node, constants)
+    return min(candidates, key=lambda one: one.seconds["round"])
 
 
 def economical(problem: Problem, workers_per_node: int, constants: Constants = MEASURED) -> Plan:
@@ -223,7 +220,3 @@ def _candidates(problem: Problem, workers_per_node: int, constants: Constants) -
         numbers.append(number)
         number = max(number + 1, round(number * 1.02))
     return [plan(problem, k, workers_per_node, constants) for k in numbers]
-
-
-def _round_s(one: Plan) -> float:
-    return one.seconds["round"]

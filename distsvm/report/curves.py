@@ -46,7 +46,7 @@ def placed(x: np.ndarray, y: np.ndarray, x_axis: Axis, y_axis: Axis) -> list[Poi
     across, up = x_axis.at(x), y_axis.at(y)
     good = np.isfinite(across) & np.isfinite(up)
     if np.count_nonzero(np.diff(good.astype(int))) > COLUMNS:
-        # Too many holes to be seen: draw over them.
+        # More holes than columns of the chart: draw over them.
         across, up, good = across[good], up[good], good[good]
     edges = np.flatnonzero(np.diff(good.astype(int), prepend=0, append=0))
     total = max(1, int(good.sum()))

@@ -106,7 +106,6 @@ def _data(view: RunView) -> list[Row]:
 
 
 def _source(title: str, source: Any, otherwise: str) -> list[Row]:
-    """Return rows of paths and options of data in files."""
     if not isinstance(source, dict) or not source.get("paths"):
         return [(title, otherwise, "")]
     paths = list(source["paths"])

@@ -44,12 +44,12 @@ def _words(view: RunView) -> tuple[str, str, str]:
         ),
         "max_rounds": (
             "stopped", "Stopped at the limit of rounds",
-            f"Ended {ended}, as many as were allowed; the gap below is what they reached.",
+            f"Ended {ended}, the limit; below is the gap that they reached.",
         ),
         "max_seconds": (
             "stopped", "Stopped at the time limit",
             f"Ended {ended} and {seconds(result['seconds']['total'])}; "
-            "the gap below is what they reached.",
+            "below is the gap that they reached.",
         ),
         "validation": (
             "good", "Stopped early by the validation loss",
@@ -76,12 +76,12 @@ def _words(view: RunView) -> tuple[str, str, str]:
 
 def _unfinished(view: RunView) -> tuple[str, str, str]:
     if view.last is None:
-        return "going", "No round yet", "The run has begun, and has not recorded a round so far."
+        return "going", "No round yet", "The run has begun, but has recorded no round yet."
     written = (view.path / "history.jsonl").stat().st_mtime
     when = datetime.fromtimestamp(written).strftime("%Y-%m-%d %H:%M:%S")
     text = (
-        f"There is no result: the run is still going, or was ended from outside. Shown is what "
-        f"{counted(len(view.history), 'round')} tell, the last of them written at {when}."
+        "There is no result: the run is not finished, or was killed. The charts show "
+        f"{counted(len(view.history), 'round')}; the last was written at {when}."
     )
     if view.last_result is not None:
         text += f" An earlier session ended after round {count(view.last_result['n_rounds'])}."
@@ -129,7 +129,6 @@ def _costs(view: RunView, last: Round) -> list[tuple[str, str, str, bool]]:
 
 
 def _own(last: Round) -> list[tuple[str, str, str, bool]]:
-    """Return tiles of the solver's own columns."""
     tiles = []
     for column in shown_columns(last):
         note = column.help

@@ -10,7 +10,7 @@ from pieced import MEMORY_MB, write_packed
 from distsvm import train
 from distsvm.cli.words import SHELL
 from distsvm.errors import DataError
-from distsvm.report.page import page
+from distsvm.report import page
 from distsvm.report.view import read_run
 from distsvm.structures.sequences.task import SequenceTask
 from distsvm.structures.trees.grammar import Grammar, rules_of
