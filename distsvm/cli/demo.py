@@ -64,22 +64,15 @@ def run(args: argparse.Namespace, output: Output) -> int:
     )
     style = output.style
     mark = style.good("agrees") if agrees else style.bad("DIFFERS")
-    output.say(
-        "",
-        *pairs(
-            [
-                ("check", f"½‖w‖² + C·R(w) anew in NumPy: {value(checked)}, {mark}"),
-                ("test", f"accuracy {style.bold(f'{accuracy:.4f}')} in "
-                         f"{seconds(result.seconds['total'])}"),
-                ("LinearSVC", f"accuracy {peer:.4f} in {seconds(peer_s)} (scikit-learn's default, "
-                              "same split)"),
-            ],
-            style,
-            output.width,
-        ),
-        "",
-        *pictures(result.model, X_test, y_test, output),
-    )  # fmt: skip
+    took, shown = seconds(result.seconds["total"]), style.bold(f"{accuracy:.4f}")
+    rows = [
+        ("check", f"½‖w‖² + C·R(w) anew in NumPy: {value(checked)}, {mark}"),
+        ("test", f"accuracy {shown} in {took}"),
+        ("LinearSVC", f"accuracy {peer:.4f} in {seconds(peer_s)} (scikit-learn's default, "
+                      "same split)"),
+    ]  # fmt: skip
+    images = pictures(result.model, X_test, y_test, output)
+    output.say("", *pairs(rows, style, output.width), "", *images)
     if args.keep is not None:
         output.say("", f"Go on with: distsvm inspect {args.keep}, distsvm report {args.keep}")
     if not agrees:

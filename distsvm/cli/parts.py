@@ -140,9 +140,9 @@ def part_of(structure: Structure, kind: type[Part]) -> Part:
     return imported(getattr(structure, kind.__name__.lower()))
 
 
-def parts(kind: type[Part]) -> dict[str, Part]:
-    """Return this part of every structure, by the structure's title."""
-    return {one.title: part_of(one, kind) for one in all_structures()}
+def parts(kind: type[Part]) -> dict[Structure, Part]:
+    """Return the parts of this class of all structures."""
+    return {one: part_of(one, kind) for one in all_structures()}
 
 
 def add_parts(group: Group, kind: type[Predictions] | type[Inspection]) -> None:
@@ -153,14 +153,14 @@ def add_parts(group: Group, kind: type[Predictions] | type[Inspection]) -> None:
 
 def check_model_flags(args: argparse.Namespace, own: Predictions | Inspection) -> None:
     """Refuse flags that are only for models of other structures."""
-    for title, part in parts(type(own)).items():
+    for structure, part in parts(type(own)).items():
         for dest, flag in part.flags.items():
             if hasattr(args, dest) and dest not in own.flags:
-                raise ConfigError(f"{flag} is only for models of {title}")
+                raise ConfigError(f"{flag} is only for models of {structure.title}")
 
 
 def helps(kind: type[Predictions] | type[Scores] | type[Inspection]) -> str:
-    return by_title({title: part.help for title, part in parts(kind).items()})
+    return by_title({one.title: part.help for one, part in parts(kind).items()})
 
 
 def by_title(texts: Mapping[str, str]) -> str:

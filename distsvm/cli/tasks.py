@@ -10,7 +10,7 @@ from typing import Any
 
 from distsvm.cli.models import file_of, is_own_code, load_class
 from distsvm.cli.parser import Parser
-from distsvm.cli.parts import SHARED, Options, all_structures, by_title, part_of, parts
+from distsvm.cli.parts import SHARED, Options, by_title, part_of, parts
 from distsvm.errors import ConfigError, DistSVMError
 from distsvm.kinds import text
 from distsvm.options import ABSENT, Option
@@ -22,7 +22,7 @@ from distsvm.wording import message
 
 def shared_options() -> list[Option]:
     """Return the options in SHARED; the help names the tasks, unless the option is for all."""
-    found = {structure: part_of(structure, Options) for structure in all_structures()}
+    found = parts(Options)
     shared: dict[str, Option] = {}
     for part in found.values():
         shared = {name: own for name, own in part.declared.items() if name in SHARED} | shared
@@ -57,7 +57,7 @@ def own_options() -> dict[str, list[Option]]:
 
 def _once() -> Mapping[str, Options]:
     """Return all Options by title; those that several structures share are there once."""
-    titles = {part: title for title, part in parts(Options).items()}
+    titles = {part: one.title for one, part in parts(Options).items()}
     return {title: part for part, title in titles.items()}
 
 
@@ -83,10 +83,10 @@ def make_task(args: argparse.Namespace) -> Task:
     """Return the task that the options describe; refuse options of other structures."""
     task_class, structure = _named(args.task)
     chosen = part_of(structure, Options)
-    for title, part in parts(Options).items():
+    for other, part in parts(Options).items():
         for field, own in part.own.items():
             if hasattr(args, field) and field not in chosen.own:
-                raise ConfigError(f"{own.flag} is for {title}, not for --task {args.task}")
+                raise ConfigError(f"{own.flag} is for {other.title}, not for --task {args.task}")
     given = _given(args, chosen)
     try:
         return chosen.make(task_class, given)

@@ -76,10 +76,6 @@ def line_path(stretches: list[Points]) -> str:
     return "".join("M" + "L".join(map(_pair, points)) + "h0" for points in stretches)
 
 
-def dots_path(points: Points) -> str:
-    return "".join(f"M{_pair(point)}h0" for point in points)
-
-
 def band_path(top: list[Points], bottom: list[Points]) -> str:
     """Return the `d` of the area between two curves, from the first point of `top`."""
     over = [point for points in top for point in points]

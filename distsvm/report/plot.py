@@ -18,7 +18,6 @@ from distsvm.report.curves import (
     WIDTH,
     Points,
     band_path,
-    dots_path,
     line_path,
     placed,
     stepped,
@@ -150,7 +149,7 @@ def _dots(curve: Curve, x_axis: Axis, y_axis: Axis) -> str:
     points = [p for stretch in placed(curve.x, curve.y, x_axis, y_axis) for p in stretch]
     if len(points) > (MOST_DOTS if curve.dots else 1):
         return ""
-    return f'<path class="dots {curve.tone}" d="{dots_path(points)}"/>'
+    return f'<path class="dots {curve.tone}" d="{line_path([[point] for point in points])}"/>'
 
 
 def _grid(y_axis: Axis) -> str:

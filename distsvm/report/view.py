@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -52,7 +52,6 @@ class RunView:
     history: list[Round]
     last_result: dict[str, Any] | None
     learned: dict[str, Any]
-    _columns: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def result(self) -> dict[str, Any] | None:
@@ -82,12 +81,9 @@ class RunView:
 
     def column(self, name: str) -> np.ndarray:
         """Return one field of every round as floats, with NaN for None."""
-        if name not in self._columns:
-            values = [record.value(name) for record in self.history]
-            self._columns[name] = np.array(values, dtype=float)
-        return self._columns[name]
+        return np.array([record.value(name) for record in self.history], dtype=float)
 
-    @cached_property
+    @property
     def fresh(self) -> np.ndarray:
         """A mask of the fresh rounds."""
         return np.array([record.kind == "fresh" for record in self.history], dtype=bool)
