@@ -79,7 +79,7 @@ def test_every_option_is_in_help_files_and_the_page(own):
 
 def test_the_page_in_the_docs_is_the_one_that_is_made():
     text = (PACKAGE.parent / "docs" / "options.md").read_text(encoding="utf-8")
-    assert text == filled(text)
+    assert text == filled(text), "python docs/options_page.py < docs/options.md prints the new page"
     assert TABLES in text
 
 

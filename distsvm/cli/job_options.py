@@ -23,9 +23,8 @@ from distsvm.kinds import Several, number, path, text, truth
 def add_address(parser: Parser) -> None:
     parser.general.flag(
         "--address", text, metavar="URL",
-        help="of the cluster's dashboard, such as http://HEAD:8265. Default: the variable "
-        "RAY_API_SERVER_ADDRESS. A token is taken as Ray does: RAY_AUTH_TOKEN_PATH or "
-        "RAY_AUTH_TOKEN",
+        help="address of the cluster's dashboard, such as http://HEAD:8265. Default: the variable "
+        "RAY_API_SERVER_ADDRESS. As for Ray, RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN gives a token",
     )  # fmt: skip
 
 
@@ -36,7 +35,7 @@ def add_sending(parser: Parser) -> None:
         "--name",
         text,
         metavar="NAME",
-        help="of the run. Default: the last component of its folder",
+        help="name of the run. Default: the last component of its folder",
     )
     group.flag(
         "--include", Several(path, repeated=True), metavar="PATH", default=[],
@@ -46,15 +45,15 @@ def add_sending(parser: Parser) -> None:
     group.flag(
         "--send-distsvm",
         truth,
-        help="send this distsvm, where the cluster has none or another version",
+        help="send this version of distsvm, if the cluster has none or another one",
     )
     group.flag(
         "--python", text, metavar="COMMAND", default="python",
-        help="that runs Python on the cluster",
+        help="command that runs Python on the cluster",
     )  # fmt: skip
     group.flag(
         "--largest-mb", number(least=0), metavar="MB", default=Package.largest_mb,
-        help="refuse to send more",
+        help="largest total size of the files that are sent",
     )  # fmt: skip
     group.flag("--detach", truth, help="do not follow the job's output")
 

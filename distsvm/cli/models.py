@@ -18,7 +18,7 @@ def add_model(parser: Parser) -> None:
     """Add --model and --task."""
     parser.general.flag(
         "--model", path, required=True, metavar="DIR",
-        help="folder of the model, or of a run, whose model is taken",
+        help="folder of the model, or of a run with a model",
     )  # fmt: skip
     add_task_code(parser)
 

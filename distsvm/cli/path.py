@@ -45,13 +45,13 @@ def add_arguments(parser: Parser) -> None:
     data = add_data(parser)
     data.flag(
         "--validation", files, metavar="FILE",
-        help="data of the same kind: every value's model is scored on it, and the lowest mean loss "
-        "is chosen, of equals the smallest C",
+        help="data of the same kind: every value's model is scored on it. The lowest mean loss is "
+        "chosen; of equal ones, that of the smallest C",
     )  # fmt: skip
     data.flag(
         "--cv", whole(least=2), metavar="K",
-        help="instead: score on each of K folds, trained on the rest; choose by the mean and train "
-        "that C on all data. The files are read into memory",
+        help="instead of --validation: score on each of K folds, trained on the rest; choose by "
+        "the mean, and train at that C on all data. The files are read into memory",
     )  # fmt: skip
     data.flag("--no-refit", truth, help="with --cv: choose only, and train no model")
     values = parser.group(
@@ -62,10 +62,10 @@ def add_arguments(parser: Parser) -> None:
         "--Cs",
         Listed(number(above=0), "numbers > 0", "numbers > 0"),
         metavar="C,…",
-        help="these, such as 0.1,1,10",
+        help="all values, such as 0.1,1,10",
     )
-    values.flag("--from", number(above=0), dest="lowest", metavar="C", help="from this one")
-    values.flag("--to", number(above=0), dest="highest", metavar="C", help="to this one,")
+    values.flag("--from", number(above=0), dest="lowest", metavar="C", help="the smallest value")
+    values.flag("--to", number(above=0), dest="highest", metavar="C", help="the largest value")
     values.flag(
         "--count", whole(least=1), metavar="N",
         help=f"number of values, each the same multiple of the one before. Default: {N_VALUES}",

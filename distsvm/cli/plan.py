@@ -58,7 +58,9 @@ def add_arguments(parser: Parser) -> None:
         "run_dir", nargs="?", metavar="RUN_DIR", help="the folder of a run, on a part of the data"
     )
     what = parser.group("the problem")
-    what.flag("--examples", _in("examples"), metavar="N", help="in all. Default: those of the run")
+    what.flag(
+        "--examples", _in("examples"), metavar="N", help="their number. Default: that of the run"
+    )
     what.flag("--dim", _in("dim"), metavar="D", help="length of w. Default: that of the run")
     what.flag(
         "--oracle-ms", _in("oracle_s", unit=1000), metavar="T",
@@ -67,8 +69,8 @@ def add_arguments(parser: Parser) -> None:
     )  # fmt: skip
     what.flag(
         "--nonzeros", _in("nonzeros"), metavar="N",
-        help="of a worker's summed cut. Default: those of the run's cuts on average; without a "
-        "run all, a dense cut",
+        help="nonzero entries of a worker's summed cut. Default: the mean over the run's cuts; "
+        "without a run all, a dense cut",
     )  # fmt: skip
     what.flag(
         "--example-bytes", _in("example_bytes"), metavar="B",
@@ -76,16 +78,16 @@ def add_arguments(parser: Parser) -> None:
     )  # fmt: skip
     what.flag(
         "--cuts", _in("cuts", whole), metavar="N",
-        help="in the working set. Default: those of the run if it has cuts, else 100",
+        help="cuts in the working set. Default: those of the run if it has cuts, else 100",
     )  # fmt: skip
     what.flag(
         "--rounds", _in("rounds", whole), metavar="N",
-        help="number of fresh rounds whose time is shown, too",
+        help="also show the time of this number of fresh rounds",
     )  # fmt: skip
     where = parser.group("the cluster")
     where.flag(
         "--workers", _in("workers", whole), metavar="K",
-        help="Default: those with the shortest round",
+        help="number of workers. Default: that with the shortest round",
     )  # fmt: skip
     where.flag(
         "--workers-per-node", _in("workers_per_node", whole), default=8, metavar="N",
@@ -93,7 +95,7 @@ def add_arguments(parser: Parser) -> None:
     )  # fmt: skip
     where.flag(
         "--constants", amounts, default={}, metavar="NAME=N,…",
-        help="your own measurements, in seconds, bytes and bytes a second. Default: "
+        help="own measurements, in seconds, bytes and bytes a second. Default: "
         + ", ".join(f"{name}={value:g}" for name, value in asdict(MEASURED).items()),
     )  # fmt: skip
 

@@ -24,7 +24,7 @@ from distsvm.wording import message_of
 VERBS = {
     "train": "train a model until its gap is certified",
     "path": "train at several values of C and choose the best",
-    "resume": "go on with a run from its last checkpoint",
+    "resume": "resume a run from its last checkpoint",
     "predict": "predict the outputs of data, in order",
     "evaluate": "scores on data with outputs: accuracy, loss, confusions, F1",
     "inspect": "show a model, checkpoint or run folder",

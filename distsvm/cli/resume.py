@@ -29,18 +29,18 @@ CHANGEABLE = TrainConfig.FREE - {"run_dir"}
 def add_arguments(parser: Parser) -> None:
     parser.usage = "distsvm resume RUN_DIR [options]"
     parser.description = (
-        "Go on with a run from its last checkpoint; the result has the same bits as that of a run\n"
-        "that was never stopped. Options that are not given stay as they were, but a new --eps or\n"
-        "--rel-gap takes the place of both earlier ones; none lifts a limit. With --address\n"
-        "http://…, that of a cluster's dashboard, the run goes on there, as a job."
+        "Resume a run from its last checkpoint. The result has the bits of a run that was never\n"
+        "stopped. Options that are not given keep their values, but a new --eps or --rel-gap\n"
+        "replaces both earlier ones; the value none removes a limit. With --address http://… of a\n"
+        "cluster's dashboard, the cluster resumes the run, as a job."
     )
     parser.add_argument(
         "run_dir", metavar="RUN_DIR",
-        help="the folder of the run; as a job, also the name that it was sent with",
+        help="the folder of the run; as a job, also the --name with which it was sent",
     )  # fmt: skip
     parser.general.flag(
         "--model", path, metavar="DIR",
-        help="write the model to this folder as well as to model/ in the run's own",
+        help="write the model to this folder, and to model/ in the run's folder",
     )  # fmt: skip
     parser.general.flag("--force", truth, help="replace a model that is there")
     add_task_code(parser, of="run")
