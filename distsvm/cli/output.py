@@ -70,7 +70,7 @@ class Output:
             self._write(self.stdout, [json_text({"event": event, **data}, default=_plain)])
 
     def data(self, text: str) -> None:
-        """Write lines of data, such as predictions and logs of jobs, without control characters."""
+        """Write lines of data, such as predictions and logs of jobs; spell out control signs."""
         self.stdout.write(spelt(text, INSIDE_LINES))
 
     def note(self, text: str) -> None:
