@@ -72,7 +72,7 @@ class ListedVectors(HeldVectors):
 
     def resize(self, size: int) -> None:
         ends = np.zeros((self._n, size), np.int32)
-        before = self.records.ends
+        before = self.records.ends[:, :size]
         ends[:, : before.shape[1]] = before
         self.records = self.records._replace(ends=ends)
 
