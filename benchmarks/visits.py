@@ -1,14 +1,14 @@
-"""Visits of held planes: what one takes, with all that keeps the planes in order, in three trainings.
+"""Visits of held planes: what one takes, with all that keeps the planes in order.
 
 Run: python benchmarks/visits.py                  (about 1 minute; --old DIR: with earlier code)
 
-Tagging: the first sentences of UD English EWT, XPOS tags, features as in tagging.py. Trees: those of at
-most 15 words of the Penn Treebank sample, by F1. Python: a task of one's own, chains of 20 sites
-with 5 labels, whose planes are dicts. One block on one thread, by the multi-plane solver. Upkeep is
-planes that come and go, their Gram matrices, the climber at a round's beginning and the change of w
-at its end. Each training has a process of its own; with --old DIR, a checkout of earlier code, the
-trainings of both are in turns. Wanted: tagging, upkeep included, takes at most a fifth of the time
-of code that keeps outputs and reads w itself.
+Tagging: the first sentences of UD English EWT, XPOS tags, features as in tagging.py. Trees: those
+of at most 15 words of the Penn Treebank sample, by F1. Python: a task of one's own, chains of 20
+sites with 5 labels, whose planes are dicts. One block on one thread, by the multi-plane solver;
+seconds are the thread's own. Upkeep is planes that come and go, their Gram matrices, the climber at
+a round's beginning and the change of w at its end. Each training has a process of its own; with
+--old DIR, a checkout of earlier code, both codes are trained in turns. Wanted: tagging, upkeep
+included, takes at most a fifth of the time of code that keeps outputs and reads w itself.
 """
 
 from __future__ import annotations

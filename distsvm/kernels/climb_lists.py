@@ -9,91 +9,59 @@ from __future__ import annotations
 import numpy as np
 
 from distsvm.kernels.climb import raise_dual
-from distsvm.kernels.lists import part_ids, plane_terms
 from distsvm.kernels.options import kernel
 
 
 @kernel
-def run_product(ids, values, at, start, stop, z):
-    """Σ value·z of the weights from `start` to `stop`; all values are 1 where `at` is below 0."""
-    # Four sums side by side, so that none has to wait for the one before.
-    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-    e = start
-    if at < 0:
-        while e + 4 <= stop:
-            s0 += z[ids[e]]
-            s1 += z[ids[e + 1]]
-            s2 += z[ids[e + 2]]
-            s3 += z[ids[e + 3]]
-            e += 4
-        while e < stop:
-            s0 += z[ids[e]]
-            e += 1
-    else:
-        v = at - start
-        while e + 4 <= stop:
-            s0 += values[v + e] * z[ids[e]]
-            s1 += values[v + e + 1] * z[ids[e + 1]]
-            s2 += values[v + e + 2] * z[ids[e + 2]]
-            s3 += values[v + e + 3] * z[ids[e + 3]]
-            e += 4
-        while e < stop:
-            s0 += values[v + e] * z[ids[e]]
-            e += 1
-    return (s0 + s1) + (s2 + s3)
+def scores_of(e0, p0, n, ids, stops, at, values, z, score):
+    """Fill score[p] with Σ value·z of each part p of an example, n in all."""
+    e = e0
+    for p in range(n):
+        stop, v = e0 + stops[p0 + p], at[p0 + p] - e
+        # Four sums side by side, so that none has to wait for the one before.
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+        if at[p0 + p] < 0:
+            while e + 4 <= stop:
+                s0 += z[ids[e]]
+                s1 += z[ids[e + 1]]
+                s2 += z[ids[e + 2]]
+                s3 += z[ids[e + 3]]
+                e += 4
+            while e < stop:
+                s0 += z[ids[e]]
+                e += 1
+        else:
+            while e + 4 <= stop:
+                s0 += values[v + e] * z[ids[e]]
+                s1 += values[v + e + 1] * z[ids[e + 1]]
+                s2 += values[v + e + 2] * z[ids[e + 2]]
+                s3 += values[v + e + 3] * z[ids[e + 3]]
+                e += 4
+            while e < stop:
+                s0 += values[v + e] * z[ids[e]]
+                e += 1
+        score[p] = (s0 + s1) + (s2 + s3)
 
 
 @kernel
-def add_run(ids, values, at, start, stop, factor, times, z):
-    """z += factor·times·value at the weights from `start` to `stop`."""
-    for e in range(start, stop):
-        x = factor if at < 0 else factor * values[at + e - start]
-        z[ids[e]] += x * times[ids[e]] if times.size else x
-
-
-@kernel
-def scores_of(records, i, values, z, score):
-    """Fill the score of every part of an example."""
-    start, p0 = records.first[i, 0], records.first[i, 1]
-    e = start
-    for p in range(records.length[i, 1]):
-        stop = start + records.stops[p0 + p]
-        score[p] = run_product(records.ids, values, records.at[p0 + p], e, stop, z)
-        e = stop
-
-
-@kernel
-def add_parts(records, i, values, change, factor, times, z):
+def add_parts(e0, p0, n, ids, stops, at, values, change, factor, times, z):
     """z += factor·times·(Σ change·part), and no part has a change any more; the work."""
-    start, p0 = records.first[i, 0], records.first[i, 1]
-    e, work = start, 0
-    for p in range(records.length[i, 1]):
-        stop = start + records.stops[p0 + p]
+    e, work = e0, 0
+    for p in range(n):
+        stop = e0 + stops[p0 + p]
         if change[p] != 0.0:
-            own = factor * change[p]
-            add_run(records.ids, values, records.at[p0 + p], e, stop, own, times, z)
+            own, v = factor * change[p], at[p0 + p] - e
             change[p] = 0.0
             work += stop - e
+            if at[p0 + p] < 0 and times.size == 0:
+                for f in range(e, stop):
+                    z[ids[f]] += own
+            else:
+                for f in range(e, stop):
+                    x = own if at[p0 + p] < 0 else own * values[v + f]
+                    z[ids[f]] += x * times[ids[f]] if times.size else x
         e = stop
     return work
-
-
-@kernel
-def plane_sum(records, i, k, score):
-    """Σ factor·score of the parts of plane k."""
-    first, stop = plane_terms(records, i, k)
-    total = 0.0
-    for t in range(first, stop):
-        total += records.factors[t] * score[records.terms[t]]
-    return total
-
-
-@kernel
-def add_plane(records, i, k, factor, change):
-    """change += factor·(plane k), part by part."""
-    first, stop = plane_terms(records, i, k)
-    for t in range(first, stop):
-        change[records.terms[t]] += factor * records.factors[t]
 
 
 @kernel
@@ -112,6 +80,8 @@ def visit_lists(rows, records, values, held, sigma, max_steps, tol, times, z, to
     more than once, were written to `touched`, unless that is empty.
     """
     size, most = held.q.shape[1], most_parts(records, rows)
+    ids, stops, at, terms = records.ids, records.stops, records.at, records.terms
+    factors, ends = records.factors, records.ends
     score, change = np.empty(most), np.zeros(most)
     value, step = np.empty(size), np.empty(size)
     gain, linear, work, n = 0.0, 0.0, 0, 0
@@ -119,26 +89,39 @@ def visit_lists(rows, records, values, held, sigma, max_steps, tol, times, z, to
         m = held.count[i]
         if m == 0:
             continue
-        scores_of(records, i, values, z, score)
+        e0, p0, t0 = records.first[i, 0], records.first[i, 1], records.first[i, 2]
+        n_parts = records.length[i, 1]
+        scores_of(e0, p0, n_parts, ids, stops, at, values, z, score)
+        t = t0
         for k in range(m):
-            value[k] = held.q[i, k] - plane_sum(records, i, k, score)
-        work += records.length[i, 0] + records.ends[i, m - 1]
+            total, stop = 0.0, t0 + ends[i, k]
+            while t < stop:
+                total += factors[t] * score[terms[t]]
+                t += 1
+            value[k] = held.q[i, k] - total
+        work += records.length[i, 0] + t - t0
         raised = raise_dual(held, i, value[:m], sigma, max_steps, tol, step[:m])
         if raised == 0.0:
             continue
         gain += raised
+        t = t0
         for k in range(m):
+            stop = t0 + ends[i, k]
             if step[k] != 0.0:
                 linear += step[k] * held.q[i, k]
-                add_plane(records, i, k, step[k], change)
+                for f in range(t, stop):
+                    change[terms[f]] += step[k] * factors[f]
+            t = stop
         if touched.size:
-            for p in range(records.length[i, 1]):
+            e = e0
+            for p in range(n_parts):
+                stop = e0 + stops[p0 + p]
                 if change[p] != 0.0:
-                    first, stop = part_ids(records, i, p)
-                    for e in range(first, stop):
-                        touched[n] = records.ids[e]
+                    for f in range(e, stop):
+                        touched[n] = ids[f]
                         n += 1
-        work += add_parts(records, i, values, change, sigma, times, z)
+                e = stop
+        work += add_parts(e0, p0, n_parts, ids, stops, at, values, change, sigma, times, z)
     return gain, linear, work, n
 
 
@@ -149,17 +132,26 @@ def gram_of_lists(rows, slots, records, values, held, times, dense):
     `dense` has a 0 for each weight in use, and has so afterwards.
     """
     most = most_parts(records, rows)
+    ids, stops, at, terms = records.ids, records.stops, records.at, records.terms
+    factors, ends = records.factors, records.ends
     score, change = np.empty(most), np.zeros(most)
     for j in range(rows.size):
         i, slot = rows[j], slots[j]
-        add_plane(records, i, slot, 1.0, change)
-        add_parts(records, i, values, change, 1.0, times, dense)
-        scores_of(records, i, values, dense, score)
+        e0, p0, t0 = records.first[i, 0], records.first[i, 1], records.first[i, 2]
+        n_parts = records.length[i, 1]
+        for t in range(t0 + (ends[i, slot - 1] if slot > 0 else 0), t0 + ends[i, slot]):
+            change[terms[t]] += factors[t]
+        add_parts(e0, p0, n_parts, ids, stops, at, values, change, 1.0, times, dense)
+        scores_of(e0, p0, n_parts, ids, stops, at, values, dense, score)
+        t = t0
         for k in range(held.count[i]):
-            total = plane_sum(records, i, k, score)
+            total, stop = 0.0, t0 + ends[i, k]
+            while t < stop:
+                total += factors[t] * score[terms[t]]
+                t += 1
             held.gram[i, slot, k] = held.gram[i, k, slot] = total
-        for e in range(records.first[i, 0], records.first[i, 0] + records.length[i, 0]):
-            dense[records.ids[e]] = 0.0
+        for e in range(e0, e0 + records.length[i, 0]):
+            dense[ids[e]] = 0.0
 
 
 @kernel
@@ -167,13 +159,18 @@ def sum_of_lists(share, records, values, out):
     """out += Σ share·p, by id; share[i, k] is 0 where example i has no plane k."""
     change, once = np.zeros(most_parts(records, np.arange(share.shape[0]))), np.empty(0)
     for i in range(share.shape[0]):
-        some = False
+        t0, some = records.first[i, 2], False
         for k in range(share.shape[1]):
             if share[i, k] != 0.0:
-                add_plane(records, i, k, share[i, k], change)
                 some = True
+                first = t0 + (records.ends[i, k - 1] if k > 0 else 0)
+                for t in range(first, t0 + records.ends[i, k]):
+                    change[records.terms[t]] += share[i, k] * records.factors[t]
         if some:
-            add_parts(records, i, values, change, 1.0, once, out)
+            add_parts(
+                records.first[i, 0], records.first[i, 1], records.length[i, 1], records.ids,
+                records.stops, records.at, values, change, 1.0, once, out,
+            )  # fmt: skip
 
 
 @kernel
@@ -195,3 +192,13 @@ def hear_changes(rows, records, weight, times, sigma, base, z, told, w):
             factor = sigma * times[number] if times.size else sigma
             z[number] = base[number] + factor * (w[weight[number]] - base[number])
             told[number] = z[number]
+
+
+@kernel
+def changes(z, base, times, sigma):
+    """u by id, of z = base + σ·times·u."""
+    u = np.empty(z.size)
+    for number in range(z.size):
+        factor = sigma * times[number] if times.size else sigma
+        u[number] = (z[number] - base[number]) / factor
+    return u

@@ -42,35 +42,22 @@ class Active(NamedTuple):
 
 
 @kernel
-def part_ids(records, i, part):
-    """Where the ids of a part of example i start and end."""
-    start, p = records.first[i, 0], records.first[i, 1] + part
-    return start + (records.stops[p - 1] if part > 0 else 0), start + records.stops[p]
-
-
-@kernel
-def plane_terms(records, i, k):
-    """Where the terms of plane k of example i start and end."""
-    start = records.first[i, 2]
-    return start + (records.ends[i, k - 1] if k > 0 else 0), start + records.ends[i, k]
-
-
-@kernel
 def _place_of(number, size):
     return ((number * 0x1E3779B97F4A7C15) >> 24) & (size - 1)
 
 
 @kernel
-def _id_of(active, weight):
+def _id_of(active, wanted):
     """The id of a weight, which is given one if it has none."""
-    place = _place_of(weight, active.table.size)
-    while active.table[place] >= 0:
-        if active.weight[active.table[place]] == weight:
-            return active.table[place]
-        place = (place + 1) & (active.table.size - 1)
+    weight, table = active.weight, active.table
+    place = _place_of(wanted, table.size)
+    while table[place] >= 0:
+        if weight[table[place]] == wanted:
+            return table[place]
+        place = (place + 1) & (table.size - 1)
     number = np.int32(active.counts[0])
     active.counts[0] += 1
-    active.table[place], active.weight[number], active.uses[number] = number, weight, 0
+    table[place], weight[number], active.uses[number] = number, wanted, 0
     return number
 
 
@@ -85,71 +72,18 @@ def fill_table(active):
 
 
 @kernel
-def _begin(records, i, ends, renumber):
-    """Where the example's new record starts; its old one is remembered in `ends`."""
-    for k in range(ends.size):
-        ends[k] = records.ends[i, k]
-    renumber[:] = -1
-    return records.used[0], records.used[1], records.used[2]
+def write_records(rows, order, counts, planes, records, active):
+    """Write the records of these examples anew, for the planes that they have from now on.
 
-
-@kernel
-def _add_part(records, i, old, start, renumber):
-    """The new number of a part of the old record, which is copied when it is first needed."""
-    if renumber[old] < 0:
-        source = records.first[i, 1] + old
-        begin, stop = part_ids(records, i, old)
-        n = records.used[0]
-        for e in range(begin, stop):
-            records.ids[n] = records.ids[e]
-            n += 1
-        records.used[0] = n
-        _name_part(records, start, records.at[source], records.key[source])
-        renumber[old] = records.used[1] - start[1] - 1
-    return renumber[old]
-
-
-@kernel
-def _name_part(records, start, at, key):
-    """The ids of a part have been written: it is the record's next one."""
-    p = records.used[1]
-    records.stops[p] = records.used[0] - start[0]
-    records.at[p], records.key[p] = at, key
-    records.used[1] = p + 1
-
-
-@kernel
-def _add_term(records, part, factor):
-    t = records.used[2]
-    records.terms[t], records.factors[t] = part, factor
-    records.used[2] = t + 1
-
-
-@kernel
-def _end(records, active, i, start, renumber):
-    """The new record takes the place of the old one."""
-    for old in range(records.length[i, 1]):
-        if renumber[old] >= 0:
-            continue
-        begin, stop = part_ids(records, i, old)
-        for e in range(begin, stop):
-            number = records.ids[e]
-            active.uses[number] -= 1
-            if active.uses[number] == 0:
-                active.counts[1] -= 1
-    for c in range(3):
-        records.live[c] += records.used[c] - start[c] - records.length[i, c]
-        records.first[i, c], records.length[i, c] = start[c], records.used[c] - start[c]
-
-
-@kernel
-def put_planes(rows, slots, counts, planes, records, active):
-    """Give each of these examples one plane more, in a new slot or in the place of another.
-
-    counts[j] is how many planes the example had. Plane j has the terms planes.starts[j] …, and
-    term t the weights planes.entries[t] ….
+    Plane k of example rows[j], k < counts[j], is its old plane order[j, k], or the new one of the
+    example where that is −1. New plane j has the terms starts[j] …, and term t the weights
+    entries[t] … .
     """
+    # All in one function: what is passed on costs more than what is done with it.
     starts, key, factor, at, entries, weights = planes
+    ids, stops, part_at, part_key = records.ids, records.stops, records.at, records.key
+    terms, factors, ends = records.terms, records.factors, records.ends
+    uses = active.uses
     most, most_terms = 1, 1
     for j in range(rows.size):
         n = starts[j + 1] - starts[j]
@@ -159,78 +93,81 @@ def put_planes(rows, slots, counts, planes, records, active):
         size *= 2
     table, number = np.empty(size, np.int32), np.empty(most_terms, np.int32)
     renumber, source = np.empty(most, np.int32), np.empty(most, np.int64)
-    ends = np.empty(records.ends.shape[1], np.int32)
-    for j in range(rows.size):
-        i, n_old = rows[j], records.length[rows[j], 1]
-        p0, n = records.first[i, 1], records.length[i, 1]
-        size = 1
-        while size < 2 * (n + starts[j + 1] - starts[j]):
-            size *= 2
-        table[:size] = -1
-        for old in range(n):
-            place = _place_of(records.key[p0 + old], size)
-            while table[place] >= 0:
-                place = (place + 1) & (size - 1)
-            table[place] = old
-        for t in range(starts[j], starts[j + 1]):
-            place = _place_of(key[t], size)
-            while table[place] >= 0:
-                known = table[place]
-                name = records.key[p0 + known] if known < n_old else key[source[known]]
-                if name == key[t]:
-                    break
-                place = (place + 1) & (size - 1)
-            if table[place] < 0:
-                table[place], source[n] = n, t
-                n += 1
-            number[t - starts[j]] = table[place]
-        start = _begin(records, i, ends, renumber[:n])
-        t0, m = records.first[i, 2], max(counts[j], slots[j] + 1)
-        for k in range(m):
-            if k != slots[j]:
-                for t in range(t0 + (ends[k - 1] if k > 0 else 0), t0 + ends[k]):
-                    part = _add_part(records, i, records.terms[t], start, renumber)
-                    _add_term(records, part, records.factors[t])
-            else:
-                for t in range(starts[j], starts[j + 1]):
-                    known = number[t - starts[j]]
-                    if known < n_old:
-                        part = _add_part(records, i, known, start, renumber)
-                    else:
-                        if renumber[known] < 0:
-                            renumber[known] = records.used[1] - start[1]
-                            for e in range(entries[source[known]], entries[source[known] + 1]):
-                                one = _id_of(active, weights[e])
-                                if active.uses[one] == 0:
-                                    active.counts[1] += 1
-                                active.uses[one] += 1
-                                records.ids[records.used[0]] = one
-                                records.used[0] += 1
-                            _name_part(records, start, at[source[known]], key[t])
-                        part = renumber[known]
-                    _add_term(records, part, factor[t])
-            records.ends[i, k] = records.used[2] - start[2]
-        _end(records, active, i, start, renumber)
-
-
-@kernel
-def keep_planes(rows, order, counts, records, active):
-    """Of each of these examples keep counts[j] planes: those in the slots order[j, 0] … ."""
-    most = 1
-    for i in rows:
-        most = max(most, records.length[i, 1])
-    renumber, ends = np.empty(most, np.int32), np.empty(records.ends.shape[1], np.int32)
+    own_ends = np.zeros(1 + ends.shape[1], np.int64)
+    n_ids, n_parts, n_terms = records.used[0], records.used[1], records.used[2]
     for j in range(rows.size):
         i = rows[j]
-        start = _begin(records, i, ends, renumber[: records.length[i, 1]])
-        t0 = records.first[i, 2]
+        e0, p0, t0 = records.first[i, 0], records.first[i, 1], records.first[i, 2]
+        n_old = records.length[i, 1]
+        n = n_old
+        if starts[j] < starts[j + 1]:  # which parts does the new plane have in common with others?
+            size = 1
+            while size < 2 * (n + starts[j + 1] - starts[j]):
+                size *= 2
+            table[:size] = -1
+            for old in range(n):
+                place = _place_of(part_key[p0 + old], size)
+                while table[place] >= 0:
+                    place = (place + 1) & (size - 1)
+                table[place] = old
+            for t in range(starts[j], starts[j + 1]):
+                place = _place_of(key[t], size)
+                while table[place] >= 0:
+                    known = table[place]
+                    if key[t] == (part_key[p0 + known] if known < n_old else key[source[known]]):
+                        break
+                    place = (place + 1) & (size - 1)
+                if table[place] < 0:
+                    table[place], source[n] = n, t
+                    n += 1
+                number[t - starts[j]] = table[place]
+        for part in range(n):
+            renumber[part] = -1
+        for k in range(ends.shape[1]):
+            own_ends[k + 1] = ends[i, k]
+        new_e, new_p, new_t = n_ids, n_parts, n_terms
         for k in range(counts[j]):
-            old = order[j, k]
-            for t in range(t0 + (ends[old - 1] if old > 0 else 0), t0 + ends[old]):
-                part = _add_part(records, i, records.terms[t], start, renumber)
-                _add_term(records, part, records.factors[t])
-            records.ends[i, k] = records.used[2] - start[2]
-        _end(records, active, i, start, renumber)
+            old_plane = order[j, k]
+            if old_plane >= 0:
+                first, stop = t0 + own_ends[old_plane], t0 + own_ends[old_plane + 1]
+            else:
+                first, stop = starts[j], starts[j + 1]
+            for t in range(first, stop):
+                part = np.int64(terms[t]) if old_plane >= 0 else np.int64(number[t - first])
+                if renumber[part] < 0:
+                    renumber[part] = n_parts - new_p
+                    if part < n_old:
+                        p = p0 + part
+                        for e in range(e0 + (stops[p - 1] if part > 0 else 0), e0 + stops[p]):
+                            ids[n_ids] = ids[e]
+                            n_ids += 1
+                        part_at[n_parts], part_key[n_parts] = part_at[p], part_key[p]
+                    else:
+                        for e in range(entries[source[part]], entries[source[part] + 1]):
+                            one = _id_of(active, weights[e])
+                            active.counts[1] += uses[one] == 0
+                            uses[one] += 1
+                            ids[n_ids] = one
+                            n_ids += 1
+                        part_at[n_parts], part_key[n_parts] = at[source[part]], key[t]
+                    stops[n_parts] = n_ids - new_e
+                    n_parts += 1
+                terms[n_terms] = renumber[part]
+                factors[n_terms] = factors[t] if old_plane >= 0 else factor[t]
+                n_terms += 1
+            ends[i, k] = n_terms - new_t
+        for part in range(n_old):
+            if renumber[part] < 0:
+                p = p0 + part
+                for e in range(e0 + (stops[p - 1] if part > 0 else 0), e0 + stops[p]):
+                    uses[ids[e]] -= 1
+                    active.counts[1] -= uses[ids[e]] == 0
+        new = (n_ids - new_e, n_parts - new_p, n_terms - new_t)
+        for c in range(3):
+            records.live[c] += new[c] - records.length[i, c]
+            records.length[i, c] = new[c]
+        records.first[i, 0], records.first[i, 1], records.first[i, 2] = new_e, new_p, new_t
+    records.used[0], records.used[1], records.used[2] = n_ids, n_parts, n_terms
 
 
 @kernel
@@ -268,3 +205,14 @@ def forget_unused(records, active):
         start = records.first[i, 0]
         for e in range(start, start + records.length[i, 0]):
             records.ids[e] = renumber[records.ids[e]]
+
+
+@kernel
+def filled(by_id, order, sorted_weights, index, value):
+    """Write the numbers that are not 0 and their weights, in the weights' order; how many."""
+    n = 0
+    for k in range(order.size):
+        # Written in any case and kept if it is no zero: no branch to be guessed wrong.
+        index[n], value[n] = sorted_weights[k], by_id[order[k]]
+        n += value[n] != 0.0
+    return n

@@ -67,8 +67,9 @@ class ListedVectors(HeldVectors):
             np.empty(0, np.int64), np.empty(0, np.int32), np.full(1, -1, np.int32),
             np.zeros(2, np.int64),
         )  # fmt: skip
-        self.times = np.empty(0)
-        self._order = np.empty(0, np.int64)
+        self.times, self._zeros = np.empty(0), np.zeros(0)
+        # The ids by their weights, and these weights.
+        self._order, self._index = np.empty(0, np.int64), np.empty(0, np.int64)
 
     def resize(self, size: int) -> None:
         ends = np.zeros((self._n, size), np.int32)
@@ -100,18 +101,26 @@ class ListedVectors(HeldVectors):
     def put(
         self, written: PlaneParts, rows: np.ndarray, slots: np.ndarray, counts: np.ndarray
     ) -> None:
-        n = written.key.size
-        self._make_room(self.records.length[rows].sum(axis=0) + (written.weights.size, n, n))
-        self._make_weights(written.weights.size)
-        before = self.active.counts[0]
-        lists.put_planes(
-            frozen(rows), frozen(slots), frozen(counts), tuple(written), self.records, self.active
-        )
-        self._count_times(int(before))
+        order = np.tile(np.arange(self.records.ends.shape[1]), (rows.size, 1))
+        order[np.arange(rows.size), slots] = -1
+        self._write(rows, order, np.maximum(counts, slots + 1), written)
 
     def keep(self, rows: np.ndarray, order: np.ndarray, counts: np.ndarray) -> None:
-        self._make_room(self.records.length[rows].sum(axis=0))
-        lists.keep_planes(frozen(rows), frozen(order), frozen(counts), self.records, self.active)
+        none, starts = np.zeros(0, np.int64), np.zeros(rows.size + 1, np.int64)
+        nothing = PlaneParts(starts, none, np.zeros(0), none, starts[:1], none)
+        self._write(rows, order, counts, PlaneParts(*map(frozen, nothing)))
+
+    def _write(
+        self, rows: np.ndarray, order: np.ndarray, counts: np.ndarray, planes: PlaneParts
+    ) -> None:
+        counts = counts.astype(np.int64)  # kernels are compiled once
+        n, before = planes.key.size, int(self.active.counts[0])
+        self._make_room(self.records.length[rows].sum(axis=0) + (planes.weights.size, n, n))
+        self._make_weights(planes.weights.size)
+        lists.write_records(
+            frozen(rows), frozen(order), frozen(counts), tuple(planes), self.records, self.active
+        )
+        self._count_times(before)
 
     def _make_room(self, needed: np.ndarray) -> None:
         """Room for so many ids, parts and terms more: all records move to larger arrays."""
@@ -149,14 +158,16 @@ class ListedVectors(HeldVectors):
             lists.forget_unused(self.records, self.active)
             lists.fill_table(self.active)
             self._count_times(0)
-            self._order = self._order[:0]
+            self._order, self._index = self._order[:0], self._index[:0]
 
     # --- what is done with them ------------------------------------------------------------
 
     def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
+        if self._zeros.size < self.weights.size:
+            self._zeros = np.zeros(self.active.weight.size)
         climb_lists.gram_of_lists(
             frozen(rows), frozen(slots), self.records, self.values, held, frozen(self.times),
-            np.zeros(self.weights.size),
+            self._zeros,
         )  # fmt: skip
 
     def climber(self, w: np.ndarray, sigma: float) -> ListClimber:
@@ -170,13 +181,21 @@ class ListedVectors(HeldVectors):
 
     def vector(self, by_id: np.ndarray) -> Vector:
         """The vector that has these numbers at the weights with an id."""
-        n, dim = self.weights.size, self._algebra.dim
-        if self._order.size != n:
-            self._order = np.argsort(self.weights)
-        value = by_id[self._order]
-        filled = np.flatnonzero(value)
-        index = self.weights[self._order[filled]].astype(index_type(dim))
-        return compact(SparseVector(index, value[filled], dim))
+        self._sort()
+        dim, n = self._algebra.dim, self._index.size
+        index, value = np.empty(n, index_type(dim)), np.empty(n)
+        n = lists.filled(frozen(by_id), frozen(self._order), frozen(self._index), index, value)
+        return compact(SparseVector(index[:n], value[:n], dim))
+
+    def _sort(self) -> None:
+        """Merge the weights that have come since into those that are sorted."""
+        n = self._order.size
+        new = self.weights[n:]
+        if new.size:
+            order = np.argsort(new)
+            places = np.searchsorted(self._index, new[order])
+            self._order = np.insert(self._order, places, n + order)
+            self._index = np.insert(self._index, places, new[order])
 
 
 def _room_for(needed: np.ndarray) -> tuple[dict[str, np.ndarray], ...]:
@@ -271,8 +290,11 @@ class ListClimber(Climber):
 
     def change(self) -> Vector:
         self._extend()
-        u, times = self._z - self._base, self._vectors.times
-        return self._vectors.vector(u / (self._sigma * times) if times.size else u / self._sigma)
+        vectors = self._vectors
+        u = climb_lists.changes(
+            frozen(self._z), frozen(self._base), frozen(vectors.times), self._sigma
+        )
+        return vectors.vector(u)
 
     def join(self, live: Live) -> None:
         self._copy, self._told = live.get(lambda: np.array(self._w)), self._base.copy()

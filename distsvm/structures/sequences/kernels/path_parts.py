@@ -47,14 +47,6 @@ def chain_differences(y, path, n_labels, second, code, sign):
 
 
 @kernel
-def _is_one(values, first, stop):
-    for e in range(first, stop):
-        if values[e] != 1:
-            return False
-    return True
-
-
-@kernel
 def parts_of_paths(
     values, columns, entries, starts, truth, rows, path_starts, paths, factors, n_features,
     n_labels, second,
@@ -82,7 +74,10 @@ def parts_of_paths(
             if y[t] == path[t]:
                 continue
             e, stop = entries[first + t], entries[first + t + 1]
-            start = -1 if _is_one(values, e, stop) else e
+            start = -1  # where all values are 1, nobody has to look at them again
+            for f in range(e, stop):
+                if values[f] != 1:
+                    start = e
             for which in range(2):
                 label = np.int64(y[t]) if which == 0 else np.int64(path[t])
                 key[n], at[n] = t * n_labels + label, start
