@@ -94,11 +94,15 @@ def visit_lists(rows, records, values, held, sigma, max_steps, tol, times, z, to
         scores_of(e0, p0, n_parts, ids, stops, at, values, z, score)
         t = t0
         for k in range(m):
-            total, stop = 0.0, t0 + ends[i, k]
-            while t < stop:
-                total += factors[t] * score[terms[t]]
+            s0, s1, stop = 0.0, 0.0, t0 + ends[i, k]
+            while t + 2 <= stop:
+                s0 += factors[t] * score[terms[t]]
+                s1 += factors[t + 1] * score[terms[t + 1]]
+                t += 2
+            if t < stop:
+                s0 += factors[t] * score[terms[t]]
                 t += 1
-            value[k] = held.q[i, k] - total
+            value[k] = held.q[i, k] - (s0 + s1)
         work += records.length[i, 0] + t - t0
         raised = raise_dual(held, i, value[:m], sigma, max_steps, tol, step[:m])
         if raised == 0.0:

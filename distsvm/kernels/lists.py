@@ -121,8 +121,7 @@ def write_records(rows, order, counts, planes, records, active):
                     table[place], source[n] = n, t
                     n += 1
                 number[t - starts[j]] = table[place]
-        for part in range(n):
-            renumber[part] = -1
+        renumber[:n] = -1
         for k in range(ends.shape[1]):
             own_ends[k + 1] = ends[i, k]
         new_e, new_p, new_t = n_ids, n_parts, n_terms
@@ -156,10 +155,10 @@ def write_records(rows, order, counts, planes, records, active):
                 factors[n_terms] = factors[t] if old_plane >= 0 else factor[t]
                 n_terms += 1
             ends[i, k] = n_terms - new_t
-        for part in range(n_old):
-            if renumber[part] < 0:
-                p = p0 + part
-                for e in range(e0 + (stops[p - 1] if part > 0 else 0), e0 + stops[p]):
+        for old in range(n_old):
+            if renumber[old] < 0:
+                p = p0 + old
+                for e in range(e0 + (stops[p - 1] if old > 0 else 0), e0 + stops[p]):
                     uses[ids[e]] -= 1
                     active.counts[1] -= uses[ids[e]] == 0
         new = (n_ids - new_e, n_parts - new_p, n_terms - new_t)

@@ -19,6 +19,8 @@ from distsvm.wording import message
 FIRST_SIZE, LEAST_SIZE = 6, 2
 GROWTH = 1.5
 IDLE_VISITS = 12
+SHORT = 0.9
+"""Of the limit: from there on planes without α go at once."""
 RESTORED = 256
 """Planes of a checkpoint that are written down at a time."""
 
@@ -144,8 +146,6 @@ class PlaneStock:
         new = np.flatnonzero(~known.any(axis=1))
         planes, key = planes.take(new), key[new]
         written, n_bytes = self.vectors.written(planes)
-        if n_bytes.any() and self.n_bytes + n_bytes.sum() > self.max_bytes:
-            self._drop(1)
         fits = (n_bytes == 0) | (self.n_bytes + np.cumsum(n_bytes) <= self.max_bytes)
         slot = self._free_slots(planes.row)
         if (slot < 0).any() and self._grow():
@@ -195,11 +195,9 @@ class PlaneStock:
         return True
 
     def drop_idle(self) -> None:
-        """Forget planes that have had no α for many visits."""
-        self._drop(IDLE_VISITS)
-
-    def _drop(self, n_visits: int) -> None:
-        """Forget planes that have had no α for so many visits."""
+        """Forget planes that have had no α for many visits; for one, where memory is short."""
+        is_short = self.vectors.n_bytes > 0 and self.n_bytes > SHORT * self.max_bytes
+        n_visits = 1 if is_short else IDLE_VISITS
         held = self.held
         idle = (held.alpha == 0) & (held.idle >= n_visits) & self._filled(slice(None))
         rows = np.flatnonzero(idle.any(axis=1))
