@@ -6,8 +6,8 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import reduce
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, reduce
 from itertools import islice
 from math import ceil
 from operator import add
@@ -24,6 +24,7 @@ from distsvm.errors import DAMAGE, DataError, ModelError, StoreError
 from distsvm.executors import make_executor
 from distsvm.messages import Score
 from distsvm.oracles.description import describe, rebuild
+from distsvm.oracles.predictor import Predictor
 from distsvm.oracles.structure import imported
 from distsvm.oracles.task import Task
 from distsvm.oracles.unseen import tell_unseen
@@ -83,10 +84,29 @@ class Model:
             executor, n_workers and executor_options as in train; others are for open_inputs, and
             are those of training for files unless given.
         """
+        if not options and (found := self.predicted_here(data)) is not None:
+            return found
         parts = list(self.predictions(data, **options))
         if parts and isinstance(parts[0], np.ndarray):
             return np.concatenate(parts)
         return [output for part in parts for output in part]
+
+    def predicted_here(self, data: Any) -> Any:
+        """As predict, of inputs in memory, without making shards; None where these are needed."""
+        if self.predictor is None:
+            return None
+        found = self.predictor.predict(data)
+        if found is None and self.are_words(data) and (features := self._word_features):
+            return self.predictor.predict(features(self._inputs_of(data)))
+        return found
+
+    @cached_property
+    def predictor(self) -> Predictor | None:
+        """What predicts inputs in memory; None where the task has nothing but shards for it."""
+        return self.task.predictor(self.w)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def predictions(self, data: Any, **options: Any) -> Iterator[Any]:
         """As predict, piece by piece, in order; little of the data is in memory at a time."""
@@ -116,7 +136,7 @@ class Model:
         if not isinstance(opened, TextData):
             return opened
         self.task.of_words(["word"])  # a task that does not take words is refused before reading
-        return LineData(opened, self._word_features())
+        return LineData(opened, self._word_features)
 
     def examples(
         self, data: Any, outputs: Any = None, *, weight: Any = None, **options: Any
@@ -144,11 +164,11 @@ class Model:
 
         Where the task needs features, they are made as those of the training files were.
         """
-        return WordData(self._inputs_of(sentences), outputs, self._word_features())
+        return WordData(self._inputs_of(sentences), outputs, self._word_features)
 
     def sentence_pieces(self, sentences: Iterable[Sequence[str]]) -> Iterator[ShardSpec]:
         """Pieces of sentences in words, to predict on, made while the sentences come."""
-        features, first, coming = self._word_features(), 0, iter(sentences)
+        features, first, coming = self._word_features, 0, iter(sentences)
         while some := list(islice(coming, PIECE_SENTENCES)):
             yield WordSpec(self._inputs_of(some, first), None, first, features)
             first += len(some)
@@ -165,6 +185,7 @@ class Model:
                 inputs.append(self.task.of_words(sentence))
         return inputs
 
+    @cached_property
     def _word_features(self) -> Features | None:
         """What makes a shard's inputs of words; None where each sentence is an input."""
         words = structure_of(self.task).words

@@ -18,6 +18,7 @@ from distsvm.wording import message
 
 if TYPE_CHECKING:
     from distsvm.oracles.oracle import Oracle
+    from distsvm.oracles.predictor import Predictor
 
 
 LATER = {"later": True}
@@ -140,6 +141,10 @@ class Task(ABC):
         from distsvm.oracles.python import PythonOracle
 
         return PythonOracle(self, shard, rescaling)
+
+    def predictor(self, w: np.ndarray) -> Predictor | None:
+        """What predicts inputs in memory with w; None where a shard has to be made of them."""
+        return None
 
     def of_words(self, words: Sequence[str]) -> Sequence[str]:
         """The words of a plain sentence as the task's inputs have them; most tasks take none."""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from distsvm.data import TableData
+from distsvm.data.features import as_rows
 from distsvm.estimators.form import EstimatorForm
-from distsvm.estimators.prediction import bound, pieces
 from distsvm.estimators.validation import (
     checked_examples,
     checked_features,
@@ -17,7 +17,7 @@ from distsvm.estimators.validation import (
     checked_weight,
     names_of_features,
 )
-from distsvm.structures.classes.oracle import ClassOracle
+from distsvm.structures.classes.predictor import ClassPredictor
 from distsvm.structures.classes.task import ClassTask
 
 
@@ -65,10 +65,11 @@ class LinearForm(EstimatorForm):
 
     def _decisions(self, X: Any) -> Iterator[np.ndarray]:
         """The decision function of a few rows at a time."""
-        model = self.estimator.model_
-        oracle = bound(model.task, self.data(X))
-        assert isinstance(oracle, ClassOracle)
-        view = oracle.view(model.w)
-        for rows in pieces(oracle):
-            scores = oracle.scores(view, rows)
+        predictor: Any = self.estimator.model_.predictor
+        assert isinstance(predictor, ClassPredictor)
+        # As fit had as many columns and finite values, which were checked again.
+        oracle = predictor.over(as_rows(checked_features(self.estimator, X)))
+        assert oracle is not None
+        for rows in oracle.chunks(np.arange(oracle.n)):
+            scores = oracle.scores(predictor.view, rows)
             yield scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores

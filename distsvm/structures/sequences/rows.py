@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,6 +15,8 @@ from distsvm.data.features import SparseRows
 from distsvm.data.ragged import Ragged, offsets, spread
 from distsvm.data.shard import Names
 from distsvm.errors import DataError
+from distsvm.structures.sequences.flat_tokens import FlatTokens, flat_tokens
+from distsvm.structures.sequences.kernels import token_entries
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,11 +146,37 @@ def pack_sequences(inputs: Sequence[Sequence[Any]], names: Names | None = None) 
     dict of names to values: a number, True or False, or a text, which becomes the feature
     "name:text" of value 1, as python-crfsuite has it. Features of value 0 are left out.
     """
+    given = flat_tokens(inputs)
+    packed = None if given is None else _numbered(given)
+    return packed or _packed_one_by_one(inputs, names or Names(range(len(inputs))))
+
+
+def _numbered(given: FlatTokens) -> SequenceRows | None:
+    """The sequences with their names numbered as they come; None where something is wrong."""
+    number_of: defaultdict[Any, int] = defaultdict()
+    number_of.default_factory = number_of.__len__
+    try:
+        columns = np.fromiter(map(number_of.__getitem__, given.names), np.int32, len(given.names))
+    except TypeError:  # a name that cannot be a key
+        return None
+    if not {str}.issuperset(map(type, number_of)):
+        return None
+    values, entries = given.values, given.entries
+    token_entries.add_repeats(columns, values, entries, np.full(len(number_of), -1))
+    n = int(entries[-1])
+    columns, values = columns[:n], values[:n]
+    values = values.astype(np.int8 if (values == 1).all() else np.float64)
+    names = np.empty(len(number_of), dtype=object)
+    names[:] = list(number_of)
+    return SequenceRows(SparseRows(values, columns, entries, names.size), given.starts, names)
+
+
+def _packed_one_by_one(inputs: Sequence[Sequence[Any]], names: Names) -> SequenceRows:
+    """Tokens of any kinds; what is wrong is refused with its place."""
     number_of: dict[str, int] = {}
     columns: list[int] = []
     values: list[float] = []
     entries, starts = [0], [0]
-    names = names or Names(range(len(inputs)))
     for example, tokens in enumerate(inputs):
         if isinstance(tokens, (str, bytes)) or not isinstance(tokens, Iterable):
             raise DataError(f"{names[example]}: {tokens!r} is no list of tokens")
