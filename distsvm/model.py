@@ -335,6 +335,6 @@ def _on_piece(
     if isinstance(spec, LineSpec):
         spec = replace(spec, of_words=task.of_words)
     worker = ShardWorker(spec)
-    worker.scan(task)  # the same checks as in training
+    worker.check(task)
     unseen = worker.attach(task, keep_outputs=True)
     return unseen, function(worker, w)

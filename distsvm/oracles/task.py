@@ -132,6 +132,14 @@ class Task(ABC):
         weight = float(shard.n) if shard.weight is None else float(shard.weight.sum())
         return Summary(n_examples=shard.n, weight=weight)
 
+    def packed(self, shard: Shard) -> Shard:
+        """The shard as `scan` and `oracle` both need it, made once; errors name the example."""
+        return shard
+
+    def check(self, shard: Shard) -> None:
+        """Refuse what `scan` refuses in a packed shard, where nothing is to be learnt from it."""
+        self.scan(shard)
+
     def shard(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None) -> Shard:
         """A few examples in the form that this task's oracle takes them."""
         return Shard(inputs, outputs, None)

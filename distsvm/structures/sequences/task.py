@@ -110,6 +110,12 @@ class SequenceTask(Task):
     def scan(self, shard: Shard) -> SequenceSummary:
         return summarise_sequences(packed(shard))
 
+    def packed(self, shard: Shard) -> Shard:
+        return packed(shard)
+
+    def check(self, shard: Shard) -> None:
+        packed(shard)
+
     def prepare(self, summary: Summary) -> SequenceTask:
         assert isinstance(summary, SequenceSummary)
         self.check_settings()
@@ -211,6 +217,8 @@ class SequenceTask(Task):
                 raise DataError("the features have only numbers, the model knows them by name")
             own = np.arange(x.tokens.n_columns)
             return np.where(own < self.n_features, own, -1)
+        if self.dictionary is not None and self.hash_bits is None:
+            return self.dictionary.find(x.encoded_names)
         return self.columns_of(x.names.tolist())
 
     def columns_of(self, names: list[str]) -> np.ndarray:

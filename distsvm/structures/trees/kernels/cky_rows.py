@@ -28,8 +28,8 @@ F1_BRACKETS = 3
 def chain_weights(w, rules, starts, pair, n_pairs):
     """Each chain's weight, and the best and second best chain of each pair."""
     weight = np.zeros(starts.size - 1)
-    best = np.full(n_pairs, -1, np.int32)
-    second = np.full(n_pairs, -1, np.int32)
+    best, second = np.empty(n_pairs, np.int32), np.empty(n_pairs, np.int32)
+    best[:], second[:] = -1, -1
     for c in range(weight.size):
         for e in range(starts[c], starts[c + 1]):
             weight[c] += w[rules[e]]
@@ -48,7 +48,10 @@ def chain_weights(w, rules, starts, pair, n_pairs):
 def clear_row(words, row):
     """Make it the row of a sentence without a tree; whether every word has an entry."""
     row[:] = NO_TREE
-    return np.all(words >= 0)
+    n_without = 0
+    for place in range(words.size):
+        n_without += words[place] < 0
+    return n_without == 0
 
 
 @kernel
@@ -88,7 +91,8 @@ def add_rules(values, starts, coefficients, chain_rules, chain_starts, step_rule
 def square_norms(values, starts, chain_rules, chain_starts, step_rule, dim, out):
     """out[i] = ‖Ψ‖² of the tree in row i."""
     counts = np.zeros(dim)
-    one, back = np.ones(1), np.full(1, -1.0)
+    one, back = np.empty(1), np.empty(1)
+    one[0], back[0] = 1.0, -1.0
     for i in range(out.size):
         row = starts[i : i + 2]
         add_rules(values, row, one, chain_rules, chain_starts, step_rule, counts)

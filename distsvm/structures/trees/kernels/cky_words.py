@@ -58,7 +58,8 @@ def add_tag_rules(tables, words, word_starts, values, starts, coefficients, rule
 def add_square_norms(tables, words, word_starts, values, starts, rule, dim, out):
     """out[i] += the part of ‖Ψ‖² that the tag rules of the tree in row i make."""
     counts = np.zeros(dim)
-    one, back = np.ones(1), np.full(1, -1.0)
+    one, back = np.empty(1), np.empty(1)
+    one[0], back[0] = 1.0, -1.0
     for i in range(out.size):
         own, row = word_starts[i : i + 2], starts[i : i + 2]
         add_tag_rules(tables, words, own, values, row, one, rule, counts)
