@@ -24,6 +24,7 @@ from distsvm.errors import DAMAGE, DataError, ModelError, StoreError
 from distsvm.executors import make_executor
 from distsvm.messages import Score
 from distsvm.oracles.description import describe, rebuild
+from distsvm.oracles.oracle import Oracle
 from distsvm.oracles.predictor import Predictor
 from distsvm.oracles.structure import imported
 from distsvm.oracles.task import Task
@@ -93,17 +94,30 @@ class Model:
 
     def predicted_here(self, data: Any) -> Any:
         """As predict, of inputs in memory, without making shards; None where these are needed."""
+        oracle = self.bound_here(data)
+        return None if oracle is None else oracle.public(oracle.decode_all(self.view))
+
+    def bound_here(self, data: Any) -> Oracle | None:
+        """Return the oracle of inputs in memory, to be asked with `view`; None as above."""
         if self.predictor is None:
             return None
-        found = self.predictor.predict(data)
-        if found is None and self.are_words(data) and (features := self._word_features):
-            return self.predictor.predict(features(self._inputs_of(data)))
-        return found
+        oracle = self.predictor.bound(data)
+        if oracle is None and self.are_words(data) and (features := self._word_features):
+            return self.predictor.bound(features(self._inputs_of(data)))
+        return oracle
 
     @cached_property
     def predictor(self) -> Predictor | None:
-        """What predicts inputs in memory; None where the task has nothing but shards for it."""
+        """What predicts inputs in memory; None where the task has nothing but shards for it.
+
+        It is made once, so w must not change from then on.
+        """
         return self.task.predictor(self.w)
+
+    @property
+    def view(self) -> Any:
+        """w as the predictor's oracles take it."""
+        return None if self.predictor is None else self.predictor.view
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}

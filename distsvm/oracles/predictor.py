@@ -25,15 +25,8 @@ class Predictor(ABC):
 
     @abstractmethod
     def bound(self, inputs: Any) -> Oracle | None:
-        """An oracle of these inputs, for `decode` and its like alone.
+        """Return an oracle of these inputs, for `decode` and its like alone.
 
         None where they are not plainly right: then a shard is made of them, which checks them one
         by one and names what is wrong.
         """
-
-    def predict(self, inputs: Any) -> Any:
-        """The outputs of highest score, as ShardWorker.predict gives them; None as in `bound`."""
-        oracle = self.bound(inputs)
-        if oracle is None:
-            return None
-        return oracle.public(oracle.decode_all(self.view))

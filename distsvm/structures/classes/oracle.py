@@ -250,7 +250,8 @@ class ClassOracle(Oracle):
         if isinstance(rows, DenseRows):
             new.rows = DenseRows(frozen(rows.values))
         else:
-            new.rows = SparseRows(*map(frozen, rows.arrays()), rows.n_columns)
+            values, columns, starts = map(frozen, rows.arrays())
+            new.rows = SparseRows(values, columns, starts, rows.n_columns)
         new.n, new.names = rows.n_rows, Names(range(rows.n_rows), 0)
         new.truth, new.weight = None, None
         new._measure()

@@ -23,7 +23,7 @@ class ClassPredictor(Predictor):
     frame: ClassOracle
 
     def __init__(self, task: ClassTask, w: np.ndarray) -> None:
-        super().__init__(task.oracle(task.shard(np.zeros((1, task.n_features))), "margin"), w)
+        super().__init__(task.oracle(task.shard([np.zeros(task.n_features)]), "margin"), w)
 
     def bound(self, inputs: Any) -> ClassOracle | None:
         if not isinstance(inputs, np.ndarray) or inputs.ndim != 2 or inputs.size > MOST_VALUES:

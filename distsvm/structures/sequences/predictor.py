@@ -87,5 +87,7 @@ class TagPredictor(Predictor):
         if given.values.dtype.kind == "f" and not np.isfinite(given.values).all():
             return None
         hashed = task.hash_bits is not None
-        entries = given.values, columns, given.entries, given.longest
-        return self.frame.beside(in_order(*entries, task.n_features, hashed), given.starts)
+        tokens = in_order(
+            given.values, columns, given.entries, given.longest, task.n_features, hashed
+        )
+        return self.frame.beside(tokens, given.starts)

@@ -21,6 +21,7 @@ from distsvm.structures.trees.kernels.cky_rows import (
     clear_row,
     loss_of,
     mark_labels,
+    same_rows,
 )
 from distsvm.structures.trees.kernels.cky_trees import best_change, extract, no_change
 
@@ -120,7 +121,7 @@ def search(
             no_change(), row,
         )  # fmt: skip
         found[i] = 1
-        if mode != PREDICT and kind == ZERO_ONE and np.all(row == y):
+        if mode != PREDICT and kind == ZERO_ONE and same_rows(y, row):
             change = best_change(tables, weights, chart, items, sentence, row, begin, end)
             if change.span < 0:
                 found[i] = 0
