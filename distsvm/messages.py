@@ -406,7 +406,7 @@ class Violated:
     exact: bool
     late: bool
 
-    RULES: ClassVar = {"worst": max, "exact": and_, "late": or_}
+    RULES: ClassVar[Mapping[str, Any]] = {"worst": max, "exact": and_, "late": or_}
 
     @classmethod
     def none(cls, dim: int) -> Violated:
@@ -423,10 +423,9 @@ class Violated:
     def followed_by(self, other: Violated) -> Violated:
         """Return this answer and the one about the next examples as one."""
         both: dict[str, Any] = {}
-        rules: Mapping[str, Callable[[Any, Any], Any]] = self.RULES
         for own in fields(self):
             a, b = getattr(self, own.name), getattr(other, own.name)
-            rule = rules.get(own.name, plus)
+            rule: Callable[[Any, Any], Any] = self.RULES.get(own.name, plus)
             both[own.name] = np.concatenate([a, b]) if isinstance(a, np.ndarray) else rule(a, b)
         return Violated(**both)
 

@@ -1,4 +1,4 @@
-"""The risk of single examples: hosts are asked for violated planes, which come back written down."""
+"""The risk of single examples: hosts answer with violated planes, written down."""
 
 from __future__ import annotations
 

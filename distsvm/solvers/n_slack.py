@@ -436,8 +436,8 @@ class NSlack(Solver[AskRisk, NSlackState]):
         if planes.n_bytes > limit:
             raise ConfigError(
                 message(
-                    "{working_set_mb}: {} planes with α > 0 take {} MB, the limit is {} MB; expected "
-                    "a higher limit, or another solver",
+                    "{working_set_mb}: {} planes with α > 0 take {} MB, the limit is {} MB; "
+                    "expected a higher limit, or another solver",
                     f"{len(planes):,}",
                     f"{planes.n_bytes / 2**20:.3g}",
                     f"{limit / 2**20:.3g}",

@@ -309,8 +309,8 @@ class ParseOracle(Oracle):
             )  # fmt: skip
         else:
             cky.search(
-                *given, self.kind, self.scale, mode, self._penalty, self.max_slots, self.max_items, out,
-                frozen(starts), found,
+                *given, self.kind, self.scale, mode, self._penalty, self.max_slots, self.max_items,
+                out, frozen(starts), found,
             )  # fmt: skip
         return TreeRows(out, starts, rows), found
 
