@@ -12,6 +12,8 @@ import numpy as np
 
 from distsvm.kernels.options import kernel
 
+NOTHING = 1e-14
+"""Of a cap: so little α is rounding."""
 MAX_STEPS = 100
 """Steps within one visit of an example."""
 
@@ -81,6 +83,8 @@ def _visit_capped(own, index, value, starts, q, norm, cap, tol, alpha, w, v):
         rest = cap
         for j in own:
             rest -= alpha[j]
+        if rest < NOTHING * cap:
+            rest = 0.0  # rounding, which no step could ever take away
         # The truth is the plane (0, 0), number −1, and has the rest of the cap.
         best, highest = -1, 0.0
         worst, lowest = -1, (0.0 if rest > 0.0 else np.inf)

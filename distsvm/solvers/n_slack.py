@@ -39,6 +39,8 @@ TIGHTER = 0.5
 MAX_SWEEPS = 2000
 # A hard margin whose w would have to be so many times longer than max q / max ‖p‖ counts as none.
 LONGEST = 1e4
+# Of an example's Σ α, in parts of the largest: examples with less have little to do with it.
+CONCERNED = 0.01
 SHOWN = 5
 
 
@@ -410,9 +412,9 @@ class NSlack(Solver[AskRisk, NSlackState]):
         if linear <= longest * norm:
             return
         total = np.bincount(planes.example, planes.alpha)
-        worst = np.argsort(-total, kind="stable")[:SHOWN].tolist()
-        names = risk.names([example for example in worst if total[example] > 0])
-        n = int(np.count_nonzero(total))
+        concerned = np.flatnonzero(total > CONCERNED * total.max())
+        n = concerned.size
+        names = risk.names(concerned[:SHOWN].tolist())
         least = f"every such w has ‖w‖ ≥ {linear / norm:.3g}" if norm else "there is no such w"
         raise DataError(
             message(
