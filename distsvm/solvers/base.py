@@ -36,7 +36,7 @@ class Problem:
         The gap to reach.
     rescaling : "margin" or "slack"
     penalty : "linear", "quadratic" or "hard"
-        A hard margin has no C, which is infinite then.
+        A hard margin has no C, which is 1 then.
     max_rounds : int or None
         The last round allowed has to certify.
     seed : int

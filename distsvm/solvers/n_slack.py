@@ -11,7 +11,6 @@ import numpy as np
 
 from distsvm import checks
 from distsvm.cuts.bounds import Bounds
-from distsvm.cuts.plane_set import PlaneSet
 from distsvm.errors import ConfigError, DataError
 from distsvm.kernels import plane_qp
 from distsvm.kinds import choice, number, whole
@@ -21,6 +20,7 @@ from distsvm.oracles.task import PENALTIES
 from distsvm.risks.asking import AskRisk
 from distsvm.solvers.base import Problem, Solver
 from distsvm.solvers.options import SolverOptions
+from distsvm.solvers.plane_set import PlaneSet
 from distsvm.solvers.round import Column, Round
 from distsvm.solvers.state import State, kept_float, kept_int
 from distsvm.wording import Setting, Value, message

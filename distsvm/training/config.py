@@ -69,8 +69,8 @@ class TrainConfig:
     penalty: str = option(
         "linear", kind=choice("linear", "quadratic", "hard"), metavar="KIND", group=OBJECTIVE,
         help="what slacks cost. linear: C·R(w); quadratic: C·Σ c_i·H_i(w)² / (2·Σ c_i), with √Δ in "
-        "the place of Δ; hard: every H_i(w) is 0, without a C, and {rescaling} says the margin: "
-        "slack 1, margin Δ. Solvers: linear all of them; quadratic and hard n-slack",
+        "the place of Δ; hard: ½‖w‖² alone, with every H_i(w) = 0, and {rescaling} says the "
+        "margin: slack 1, margin Δ. Quadratic and hard are for n-slack, which auto takes for them",
     )  # fmt: skip
     eps: float | None = option(
         None, kind=number(least=0), metavar="EPS", group=STOPPING, free=True,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -110,13 +109,13 @@ class Loaded:
     def default_C(self, config: TrainConfig, used: dict[str, Any] | None = None) -> float:
         """Return the C of the configuration, else that of a resumed run, else the default.
 
-        It is infinite for a hard margin, which allows no slack at any price.
+        A hard margin has none, and it stands for 1 there.
 
         A resumed run keeps its C, because earlier versions had another formula for the default.
         """
         facts = self.facts
         if config.penalty == "hard":
-            return math.inf
+            return 1.0
         if config.C is not None:
             return config.C
         if config.C_per_example is not None:

@@ -199,7 +199,12 @@ def _settings(config: dict[str, Any]) -> TrainConfig:
                 Setting("run_dir", str(config["run_dir"])),
             )
         )
-    return TrainConfig.from_dict(config)
+    settings = TrainConfig.from_dict(config)
+    if settings.penalty == "hard":
+        raise ConfigError(
+            message("{}: a hard margin has no C, and no path", Setting("penalty", "hard"))
+        )
+    return settings
 
 
 def _checked(validation: Any, cv: Any) -> str | None:

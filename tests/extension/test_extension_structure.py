@@ -67,7 +67,7 @@ def test_of_equal_labellings_the_lowest_is_found():
     assert task.decode(np.array([0, 0, 0, 0, -1.0]), x) == [0, 1, 0, 1]
 
 
-@pytest.mark.parametrize("solver", ["one-slack", "multi-plane", "frank-wolfe"])
+@pytest.mark.parametrize("solver", ["one-slack", "multi-plane", "n-slack", "frank-wolfe"])
 def test_every_solver_encloses_the_optimum_that_enumeration_has(solver):
     inputs, outputs = make_rings(25, longest=5)
     best = distsvm.train(

@@ -34,7 +34,7 @@ def test_random_kills_change_no_optimum():
 @pytest.mark.slow
 @pytest.mark.drill
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("solver", ["one-slack", "multi-plane"])
+@pytest.mark.parametrize("solver", ["one-slack", "multi-plane", "n-slack"])
 @pytest.mark.parametrize("executor", ["processes", pytest.param("ray", marks=pytest.mark.ray)])
 def test_a_storm_of_kills_and_stops_is_survived(executor, solver):
     if executor == "ray":

@@ -7,7 +7,7 @@ from distsvm.data.synthetic import make_multiclass, make_tagged_sentences
 from distsvm.data.templates import Templates
 from distsvm.structures.sequences.task import SequenceTask
 
-SOLVERS = ["one-slack", "multi-plane"]
+SOLVERS = ["one-slack", "multi-plane", "n-slack"]
 SERIAL = {"executor": "serial"}
 
 

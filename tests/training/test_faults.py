@@ -140,7 +140,7 @@ class KillOnce(Callback):
         self.killed = True
 
 
-@pytest.mark.parametrize("solver", ["one-slack", "multi-plane"])
+@pytest.mark.parametrize("solver", ["one-slack", "multi-plane", "n-slack"])
 @pytest.mark.parametrize("event", ["start", "end"])
 def test_a_worker_killed_between_two_values_of_C_costs_no_certificate(event, solver, duals):
     killer = KillOnce(event)

@@ -57,7 +57,7 @@ class Fills(Callback):
         self.disk.full_for = self.words if self.first <= record.number < self.last else ()
 
 
-@pytest.mark.parametrize("solver", ["one-slack", "multi-plane"])
+@pytest.mark.parametrize("solver", ["one-slack", "multi-plane", "n-slack"])
 @pytest.mark.parametrize("executor", ["serial", "threads"])
 def test_a_checkpoint_that_the_disk_refuses_is_noted_and_the_next_is_written(
     tmp_path, disk, solver, executor

@@ -15,7 +15,7 @@ def go(task=None, executor="serial", **more):
     return train(task or SequenceTask(), INPUTS, OUTPUTS, executor=executor, **CONFIG | more)
 
 
-@pytest.mark.parametrize("solver", ["one-slack", "multi-plane"])
+@pytest.mark.parametrize("solver", ["one-slack", "multi-plane", "n-slack"])
 @pytest.mark.parametrize("task", [SequenceTask(), SequenceTask(order=2, losses="zero-one")])
 def test_executors_give_the_same_bits(task, solver):
     expected = go(task, solver=solver)
@@ -30,7 +30,7 @@ class StopAfter(Callback):
         return record.number == 9
 
 
-@pytest.mark.parametrize("solver", ["one-slack", "multi-plane"])
+@pytest.mark.parametrize("solver", ["one-slack", "multi-plane", "n-slack"])
 def test_a_resumed_run_has_the_bits_of_one_never_stopped(tmp_path, solver):
     whole = go(run_dir=str(tmp_path / "whole"), solver=solver)
     part = go(run_dir=str(tmp_path / "part"), callbacks=[StopAfter()], solver=solver)
