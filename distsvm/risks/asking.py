@@ -50,6 +50,10 @@ class AskRisk(Risk):
         each = [(low, high, slack[first + low : first + high]) for low, high, first in bounds]
         return self._workers.executor.run("on_part", "ask", w, eps, shards=self._hosts, each=each)
 
+    def mean(self, slack: np.ndarray) -> float:
+        """Return Σ c_i·ξ_i / Σ c_i."""
+        return float(self.weight @ slack) / self.total_weight
+
     def names(self, examples: Sequence[int]) -> list[str]:
         """What messages call these examples."""
         names = []

@@ -18,9 +18,9 @@ from distsvm.messages import Violated
 from distsvm.options import option
 from distsvm.oracles.task import PENALTIES
 from distsvm.risks.asking import AskRisk
+from distsvm.risks.plane_set import PlaneSet
 from distsvm.solvers.base import Problem, Solver
 from distsvm.solvers.options import SolverOptions
-from distsvm.solvers.plane_set import PlaneSet
 from distsvm.solvers.round import Column, Round
 from distsvm.solvers.state import State, kept_float, kept_int
 from distsvm.wording import Setting, Value, message
@@ -253,7 +253,7 @@ class NSlack(Solver[AskRisk, NSlackState]):
         eps = share * self._working_gap(state) / self.problem.C
         if self.problem.penalty == "linear":
             return eps
-        mean = float(risk.weight @ slack) / risk.total_weight
+        mean = risk.mean(slack)
         return math.sqrt(mean**2 + 2 * eps) - mean
 
     def _working_gap(self, state: NSlackState) -> float:
@@ -392,10 +392,8 @@ class NSlack(Solver[AskRisk, NSlackState]):
         planes, square = state.planes, risk.point(state.w).norm2
         dual = planes.linear() - 0.5 * square
         if self.problem.penalty == "quadratic":
-            total = np.bincount(planes.example, planes.alpha, risk.weight.size)
-            asked = np.flatnonzero(total)
-            _, d = self._prices(risk, risk.weight[asked])
-            dual -= 0.5 * float(d @ total[asked] ** 2)
+            _, d = self._prices(risk, risk.weight[np.unique(planes.example)])
+            dual -= planes.cost(d)
         state.bounds.add_dual(dual)
         if self._is_hard:
             self._check_feasible(risk, planes, math.sqrt(square))

@@ -67,7 +67,8 @@ def test_every_fault_of_a_worker_gives_the_same_bits(how, expected, tmp_path, ca
 
 
 @pytest.mark.parametrize(
-    ("solver", "in_pieces"), [("one-slack", False), ("multi-plane", False), ("multi-plane", True)]
+    ("solver", "in_pieces"),
+    [("one-slack", False), ("multi-plane", False), ("multi-plane", True), ("n-slack", False)],
 )
 def test_planes_read_back_from_a_checkpoint_give_the_same_bits(solver, in_pieces, tmp_path):
     """With a checkpoint after every round a lost worker's planes are never lost."""

@@ -11,7 +11,7 @@ from distsvm.training.checkpoint import checkpoint_folders
 from distsvm.workers import chain
 from distsvm.workers.shard_worker import ShardWorker
 
-ROADS = [{"solver": "one-slack"}, {"solver": "multi-plane"}, {"solver": "n-slack"}]
+ROADS = [{"solver": "one-slack"}, {"solver": "multi-plane"}]
 OFTEN = {"checkpoint_rounds": 1, "checkpoint_share": 1, "n_shards": 1}
 SHARD = "planes-00000.npz"
 

@@ -24,6 +24,7 @@ from distsvm.training.run_folder import RunFolder
         {"cache_size": 0},
         {"n_blocks": 2},
         {"solver": "multi-plane"},
+        {"solver": "n-slack", "batch": 2},
         {"solver": "multi-plane", "ask_share": 1.0, "rescaling": "slack"},
     ],
 )

@@ -14,7 +14,7 @@ from distsvm.oracles import bound
 from distsvm.training import loaded, run, trainer
 
 N = len(INPUTS)
-SOLVERS = ["one-slack", "multi-plane", "n-slack"]
+SOLVERS = ["one-slack", "multi-plane"]
 OPTIONS = {"C": 20.0, "eps": 1e-3, "executor": "serial", "n_shards": 3}
 NOW = [0.0]
 

@@ -128,6 +128,12 @@ class PlaneSet:
         """Σ α·q."""
         return float(self.alpha @ self.q)
 
+    def cost(self, d: np.ndarray) -> float:
+        """Return ½ Σ d_i·A_i², A_i = Σ α of example i, for the examples of `blocks` in order."""
+        _, place = np.unique(self.example, return_inverse=True)
+        total = np.bincount(place.ravel(), self.alpha, d.size)
+        return 0.5 * float(d @ total**2)
+
     def blocks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The planes in the order of their examples, where each begins, and the examples."""
         order = np.argsort(self.example, kind="stable")
