@@ -16,11 +16,12 @@ from distsvm.cli.parser import Parser
 from distsvm.cli.parts import Inspection, add_parts, check_model_flags, helps, part_of
 from distsvm.cli.strongest import listed
 from distsvm.cli.summary import CERTIFICATES, REASONS, in_words, own_rows
-from distsvm.errors import DAMAGE, DistSVMError, ModelError
-from distsvm.kinds import whole
+from distsvm.errors import DAMAGE, ConfigError, DistSVMError, ModelError
+from distsvm.kinds import truth, whole
 from distsvm.model import Model
 from distsvm.oracles.description import describe
 from distsvm.registry import structure_of
+from distsvm.risks.plane_set import support_of
 from distsvm.solvers.round import Round
 from distsvm.storage import Place, place, read_json
 from distsvm.training.checkpoint import checkpoint_folders, read_checkpoint
@@ -35,6 +36,11 @@ def add_arguments(parser: Parser) -> None:
         "--top", whole(), default=10, metavar="N",
         help=f"number of the largest weights for and against to show. {helps(Inspection)}",
     )  # fmt: skip
+    parser.general.flag(
+        "--support", truth, default=False,
+        help="of a run of n-slack: show the outputs with α > 0 at the newest checkpoint, the "
+        "largest α first; --top is their number",
+    )  # fmt: skip
     add_parts(parser.group("of one structure only"), Inspection)
     add_task_code(parser)
 
@@ -42,9 +48,11 @@ def add_arguments(parser: Parser) -> None:
 def run(args: argparse.Namespace, output: Output) -> int:
     folder = place(args.folder)
     kind = kind_of(folder)
+    if args.support and kind != "run":
+        raise ConfigError(f"--support: {folder} is a {kind}, expected the folder of a run")
     try:
         if kind == "run":
-            facts, lines = _run(folder, output)
+            facts, lines = _support(folder, args, output) if args.support else _run(folder, output)
         elif kind == "checkpoint":
             facts, lines = _checkpoint(folder, output)
         else:
@@ -160,6 +168,34 @@ def _run(folder: Place, output: Output) -> tuple[dict[str, Any], list[str]]:
     ]
     if (folder / "model").exists():
         rows.append(("model", str(folder / "model")))
+    return facts, pairs(rows, output.style, output.width)
+
+
+def _support(
+    folder: Place, args: argparse.Namespace, output: Output
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the outputs that hold α: of which example, how much, and their loss."""
+    RunFolder(folder).read()
+    checkpoints = checkpoint_folders(folder)
+    if not checkpoints:
+        raise ModelError(f"{folder} has no checkpoint yet, which --support reads")
+    found = support_of(read_checkpoint(checkpoints[-1]).arrays)
+    if found is None:
+        raise ModelError(
+            f"{folder} is the run of a solver that keeps no planes of single examples on the "
+            "driver; expected a run of n-slack"
+        )
+    shown = found[: args.top]
+    facts = {
+        "checkpoint": checkpoints[-1].name, "n_support_planes": len(found),
+        "support": [plane._asdict() | {"output": json.loads(plane.output)} for plane in shown],
+    }  # fmt: skip
+    rows = [
+        (f"example {plane.example}", f"α {small(plane.alpha)}  loss {small(plane.loss)}  "
+         f"{plane.output}")
+        for plane in shown
+    ]  # fmt: skip
+    rows.append(("in all", f"{counted(len(found), 'output')} with α > 0"))
     return facts, pairs(rows, output.style, output.width)
 
 

@@ -55,7 +55,7 @@ def in_words(state: RunState) -> str:
 
 
 def hinge_loss(result: TrainResult) -> float:
-    """Return R(w) = (primal − ½‖w‖²) / C of the model."""
+    """Return (primal − ½‖w‖²) / C of the model: R(w), or the mean of H²/2."""
     w = result.model.w
     return (result.primal - 0.5 * float(w @ w)) / result.C
 
@@ -117,6 +117,8 @@ def summary(result: TrainResult, compiled: bool, output: Output) -> list[str]:
     theory = "" if bound is None else f" (the theory's bound: {bound:.2g})"
     hits = counted(result.n_cache_hits, "cache hit")
     relative = small(result.gap / abs(result.primal)) if result.primal else "–"
+    squared = result.model.facts["penalty"] == "quadratic"
+    mean = "the mean of H²/2" if squared else "the mean hinge loss R(w)"
     rows = [
         ("certificate", f"{style.bold(result.certificate)}: {CERTIFICATES[result.certificate]}"),
         ("primal", style.bold(value(result.primal))),
@@ -132,7 +134,7 @@ def summary(result: TrainResult, compiled: bool, output: Output) -> list[str]:
         ("oracle", f"{counted(result.n_oracle_calls, 'call')}, {hits}"),
         *own_rows(result.history[-1]),
         ("C", value(result.C)),
-        ("train loss", f"≤ {small(hinge_loss(result))}, the mean hinge loss R(w)"),
+        ("train loss", f"≤ {small(hinge_loss(result))}, {mean}"),
     ]
     if result.n_dropped:
         left_out = f"{counted(result.n_dropped, 'example')} that the task does not allow (--unfit)"

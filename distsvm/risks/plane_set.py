@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -10,6 +11,34 @@ from distsvm import checks
 from distsvm.data.ragged import offsets, spread
 from distsvm.kernels import plane_qp
 from distsvm.messages import Violated
+
+
+class Support(NamedTuple):
+    """A plane with α > 0: an output that holds its example's margin, and how much it counts in w.
+
+    `example` is its number in the data, from 0 on, and `output` is as the user knows it; in files
+    it is JSON.
+    """
+
+    example: int
+    output: Any
+    alpha: float
+    loss: float
+
+
+def support_of(arrays: Mapping[str, np.ndarray]) -> list[Support] | None:
+    """Return the planes with α > 0 of a PlaneSet's arrays, largest α first; None without such."""
+    if "plane_alpha" not in arrays:
+        return None
+    alpha, number, loss = (arrays[f"plane_{name}"] for name in ("alpha", "number", "loss"))
+    text, ends = arrays["plane_output"].tobytes(), arrays["plane_output_starts"].tolist()
+    order = np.lexsort((number, -alpha))
+    return [
+        Support(
+            int(number[j]), text[ends[j] : ends[j + 1]].decode(), float(alpha[j]), float(loss[j])
+        )
+        for j in order[: np.count_nonzero(alpha)].tolist()
+    ]
 
 
 class PlaneSet:

@@ -10,6 +10,7 @@ import numpy as np
 
 from distsvm.cuts.bounds import Bounds
 from distsvm.model import Model
+from distsvm.risks.plane_set import support_of
 from distsvm.training.result import TrainResult
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def result_of(run: Run, reason: str) -> TrainResult:
         n_dropped=facts.n_dropped, best_validation=run.watch.best, notes=run.notes(),
         n_checkpoints=0 if saving is None else saving.n_written,
         checkpoint_bytes=0 if saving is None else saving.n_bytes,
+        support_planes=support_of(run.state.more_arrays()),
     )  # fmt: skip
     result.model.facts.update({name: getattr(result, name) for name in FACTS})
     result.model.facts["rescaling"] = run.config.rescaling

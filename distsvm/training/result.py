@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from distsvm.errors import ConfigError
 from distsvm.executors.base import Activity
 from distsvm.model import Model
+from distsvm.risks.plane_set import Support
 from distsvm.solvers.round import Round
+from distsvm.wording import Setting, message
 
 
 def _own_column(name: str) -> property:
@@ -61,6 +65,9 @@ class TrainResult:
         Unfit examples that were left out (see Task.unfit); all other values are about the rest.
     n_checkpoints, checkpoint_bytes : int
         Written in this session, and the size of the last of them.
+    support_planes : list of Support or None
+        The planes with α > 0 at the end, with outputs as JSON, where the driver has them; `support`
+        returns them with outputs as the user knows them.
     notes : list of str
         Unusual events of this session: lost workers, moved shards, fewer workers than requested,
         lost planes.
@@ -90,6 +97,27 @@ class TrainResult:
     n_checkpoints: int = 0
     checkpoint_bytes: int = 0
     notes: list[str] = field(default_factory=list)
+    support_planes: list[Support] | None = None
+
+    def support(self, n: int | None = None) -> list[Support]:
+        """Return the n planes with the largest α of the last QP, or all with α > 0.
+
+        Only n-slack keeps planes of single examples on the driver, and has them.
+        """
+        if self.support_planes is None:
+            raise ConfigError(
+                message(
+                    "support: {} keeps no planes of single examples on the driver; expected a run "
+                    "of {}",
+                    Setting("solver", self.solver),
+                    Setting("solver", "n-slack"),
+                )
+            )
+        decoded = self.model.task.decode_output
+        return [
+            plane._replace(output=decoded(json.loads(plane.output)))
+            for plane in self.support_planes[:n]
+        ]
 
     @property
     def solver(self) -> str:
@@ -128,7 +156,7 @@ class TrainResult:
 
     def summary(self) -> dict[str, Any]:
         """Return everything but model and history as values of JSON."""
-        left_out = ("model", "history", "activity")
+        left_out = ("model", "history", "activity", "support_planes")
         data = {k: v for k, v in self.__dict__.items() if k not in left_out}
         return data | self.own | {
             "solver": self.solver,

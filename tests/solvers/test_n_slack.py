@@ -170,3 +170,34 @@ def test_a_task_that_cannot_search_roots_is_refused():
 
     with pytest.raises(ConfigError, match="ToyChain can do linear"):
         train(ToyChain(), *toy_chains(n=10), penalty="quadratic", executor="serial")
+
+
+def test_the_support_is_told_and_adds_up_to_w(tmp_path, capsys):
+    from distsvm.cli import main
+
+    task, X, y = noisy()
+    result = train(
+        task, X, y, C=20.0, eps=1e-6, solver="n-slack", executor="serial", n_shards=3,
+        run_dir=tmp_path / "run",
+    )  # fmt: skip
+    planes, w = result.support(), np.zeros(result.model.task.dim)
+    assert [plane.alpha for plane in planes] == sorted((p.alpha for p in planes), reverse=True)
+    for example, output, alpha, loss in planes:
+        assert alpha > 0
+        assert loss == result.model.task.loss(y[example], output)
+        for sign, label in ((1, y[example]), (-1, output)):
+            psi = result.model.task.joint_features(X[example], label)
+            w[psi.index] += sign * alpha * psi.value
+    linear = sum(plane.alpha * plane.loss for plane in planes)
+    assert np.isclose(linear - 0.5 * w @ w, result.dual)
+    assert result.support(3) == planes[:3]
+    assert main(["inspect", str(tmp_path / "run"), "--support", "--top", "2"]) == 0
+    told = capsys.readouterr().out
+    assert f"example {planes[1].example}" in told
+    assert f"{len(planes)} outputs with α > 0" in told
+
+
+def test_a_run_without_planes_on_the_driver_tells_no_support():
+    result = train(*noisy(), C=1.0, solver="one-slack", executor="serial")
+    with pytest.raises(ConfigError, match="keeps no planes of single examples"):
+        result.support()
