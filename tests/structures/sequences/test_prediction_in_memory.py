@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from distsvm import Model, SequenceTagger
+from distsvm.data.ragged import Ragged
 from distsvm.data.shard import Names as ExampleNames
 from distsvm.errors import DataError
 from distsvm.structures.sequences import predictor, rows, words
@@ -181,3 +182,15 @@ def test_names_are_encoded_at_once_as_each_alone(seed):
     names = Names.of(texts)
     assert names.tolist() == texts
     assert names.data.tobytes() == b"".join(t.encode("utf-8", "surrogatepass") for t in texts)
+
+
+def test_keys_are_those_of_rows_of_bytes_and_every_name_is_found():
+    texts = sorted({"".join(random.Random(i).choices("abé", k=i % 7)) for i in range(300)})
+    names = Names.of(texts)
+    assert names.keys.tolist() == Ragged(names.data, names.starts).keys().tolist()
+    asked = [*texts[::-3], "absent", texts[1] + "b" * 9]
+    expected = [texts.index(text) if text in texts else -1 for text in asked]
+    assert names.find(Names.of(asked)).tolist() == expected
+    names.keys[:] = 7  # all names meet in one key: none may be taken for another
+    found = names.find(Names.of(texts))
+    assert all(place in (-1, i) for i, place in enumerate(found.tolist()))
