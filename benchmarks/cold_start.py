@@ -116,6 +116,7 @@ def main() -> None:
     parser.add_argument("--old", type=Path, help="a checkout of earlier code to compare with")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--kernels", type=int, default=0, help="list so many kernels")
+    parser.add_argument("--only", choices=STRUCTURES, help="one structure")
     parser.add_argument("--child", choices=STRUCTURES, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
@@ -126,7 +127,7 @@ def main() -> None:
     print(machine())
     codes = {"new": HERE.parent.parent} | ({} if args.old is None else {"old": args.old.resolve()})
     rows, longest = [], []
-    for structure in STRUCTURES:
+    for structure in STRUCTURES if args.only is None else (args.only,):
         found: dict[str, list[dict]] = {side: [] for side in codes}
         for _ in range(args.repeats):
             for side, code in codes.items():
