@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from distsvm import Model, SequenceTagger
+from distsvm import Model, SequenceTagger, train
 from distsvm.data.ragged import Ragged
 from distsvm.data.shard import Names as ExampleNames
 from distsvm.errors import DataError
@@ -196,3 +196,14 @@ def test_keys_are_those_of_rows_of_bytes_and_every_name_is_found():
     names.keys[:] = 7  # all names meet in one key: none may be taken for another
     found = names.find(Names.of(texts))
     assert all(place in (-1, i) for i, place in enumerate(found.tolist()))
+
+
+def test_a_model_of_numbered_features_still_needs_files(tmp_path):
+    path = tmp_path / "train.svmhmm"
+    path.write_text("A qid:1 1:1 2:1\nB qid:1 2:1\nA qid:2 1:1\n")
+    model = train(SequenceTask(), path, max_rounds=3, executor="serial", n_shards=1,
+                  data_options={"format": "svmhmm"}).model  # fmt: skip
+    assert model.predictor is None
+    assert [len(tags) for tags in model.predict(path)] == [2, 1]
+    with pytest.raises(DataError, match="the model knows them only by number"):
+        model.predict([[["a"]]])
