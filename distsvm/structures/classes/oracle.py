@@ -241,6 +241,20 @@ class ClassOracle(Oracle):
         new._measure()
         return new
 
+    def beside(self, rows: Rows) -> ClassOracle:
+        """An oracle like this one of other rows, which have no labels."""
+        new: ClassOracle = object.__new__(type(self))  # as copy.copy, in a fifth of its time
+        vars(new).update(vars(self))
+        if isinstance(rows, DenseRows):
+            new.rows = DenseRows(frozen(rows.values))
+        else:
+            values, columns, starts = map(frozen, rows.arrays())
+            new.rows = SparseRows(values, columns, starts, rows.n_columns)
+        new.n, new.names = rows.n_rows, Names(range(rows.n_rows), 0)
+        new.truth, new.weight = None, None
+        new._measure()
+        return new
+
     def class_weights(self) -> np.ndarray | None:
         weights = self.task.class_weights
         return None if weights is None else weights[self._all_truth()]
