@@ -89,7 +89,7 @@ class HeldVectors(ABC):
     """
 
     room = 0.0
-    """The part of a stock's memory that is left to them when it grows."""
+    """The part of a stock's memory that is left to them."""
 
     @property
     @abstractmethod

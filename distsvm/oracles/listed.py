@@ -145,7 +145,7 @@ class ListedVectors(HeldVectors):
 
     @property
     def _is_full(self) -> bool:
-        return self.n_bytes > (1.0 - self.room) * self._max_bytes
+        return self.n_bytes > self.room * self._max_bytes
 
     def _write(
         self, rows: np.ndarray, order: np.ndarray, counts: np.ndarray, planes: PlaneParts

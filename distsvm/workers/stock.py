@@ -46,7 +46,8 @@ class PlaneStock:
         for size in range(FIRST_SIZE, LEAST_SIZE - 1, -1):
             self._make(size)
             self.vectors.resize(size)
-            if self.n_bytes <= max_bytes:
+            n_bytes = self.n_bytes / (1.0 - self.vectors.room)
+            if n_bytes <= max_bytes:
                 return
         raise ConfigError(
             message(
@@ -54,7 +55,7 @@ class PlaneStock:
                 "their block (or of their piece of it, an eighth of {worker_memory_mb}) is {} MB",
                 LEAST_SIZE,
                 f"{oracle.n:,}",
-                f"{self.n_bytes / 2**20:.3g}",
+                f"{n_bytes / 2**20:.3g}",
                 f"{max_bytes / 2**20:.3g}",
             )
         )
