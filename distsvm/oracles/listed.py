@@ -152,7 +152,8 @@ class ListedVectors(HeldVectors):
     ) -> None:
         counts = counts.astype(np.int64)  # kernels are compiled once
         n, before = planes.key.size, int(self.active.counts[0])
-        self._make_room(self.records.length[rows].sum(axis=0) + (planes.weights.size, n, n))
+        old = self.records.length[rows].sum(axis=0)
+        self._make_room(old + np.array([planes.weights.size, n, n]))
         self._make_weights(planes.weights.size)
         lists.write_records(
             frozen(rows), frozen(order), frozen(counts), tuple(planes), self.records, self.active
