@@ -100,8 +100,10 @@ class ListedVectors(HeldVectors):
 
     def take_up(self, held: Held, outputs: Any) -> None:
         self._clear(held.q.shape[1])
+        # Written now, so that as much memory is taken as if they had come one by one.
         for _ in self.in_turn(held, outputs, np.arange(self._n)):
-            pass  # written now, so that as much memory is taken as if they had come one by one
+            if self._is_full:
+                break
 
     def put(self, planes: Planes, slots: np.ndarray, counts: np.ndarray) -> None:
         kept = np.flatnonzero(self._has[planes.row] | (counts == 0))
