@@ -138,7 +138,7 @@ class ClassOracle(Oracle):
         dense = isinstance(self.rows, DenseRows)
         return (DenseClassClimber if dense else SparseClassClimber)(self, w, sigma)
 
-    def vectors(self, size: int) -> ClassVectors:
+    def vectors(self, max_bytes: float) -> ClassVectors:
         return ClassVectors(self)
 
     def call_work(self) -> float:
