@@ -28,7 +28,6 @@ SETTINGS: Settings = (
     {"solver": "one-slack", "cache_size": 5},
     {"solver": "multi-plane"},
     {"solver": "multi-plane", "n_blocks": 1},
-    {"solver": "multi-plane", "asynchronous": True},
 )
 """What decides which kernels a run uses, beside its task and data."""
 

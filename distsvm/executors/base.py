@@ -11,6 +11,7 @@ from typing import Any
 
 from distsvm.errors import ConfigError
 from distsvm.kinds import Unfit, whole
+from distsvm.team import Team
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,9 @@ class Executor(ABC):
       are made by their builders, the calls made with `prepare` are repeated on them in order, and
       only these shards are asked again, as often as the recovery policy allows;
     - arrays among the arguments are sent once to each worker process (or node) and arrive there
-      read-only; arrays among the results may be read-only too.
+      read-only; arrays among the results may be read-only too;
+    - an object that has a method `use_team` gets the Team of threads of its worker, when it is
+      built; the number of threads changes no result.
 
     One thread at a time may use an executor. `map` needs no `start`; everything else does.
     """
@@ -136,6 +139,13 @@ class Executor(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def give_team(objects: Iterable[Any], team: Team) -> None:
+    """Give the worker's threads to the objects that can use them."""
+    for one in objects:
+        if hasattr(one, "use_team"):
+            one.use_team(team)
 
 
 def usable_cores() -> int:

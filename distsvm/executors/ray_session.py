@@ -31,16 +31,20 @@ class RaySession:
     Parameters
     ----------
     address : of a cluster; None for RAY_ADDRESS, or else a Ray of our own on this machine
-    needs : what one worker needs
     placement_timeout_s : how long to wait for the address to answer
+
+    Attributes
+    ----------
+    needs : mapping of resource to amount
+        What one worker needs.
+    n_expected : int
+        Workers that a Ray started here must have room for.
     """
 
-    n_expected = 1  # workers that a Ray started here must have room for
-
-    def __init__(
-        self, address: str | None, needs: Mapping[str, float], placement_timeout_s: float
-    ) -> None:
-        self.needs, self.placement_timeout_s = needs, placement_timeout_s
+    def __init__(self, address: str | None, placement_timeout_s: float) -> None:
+        self.placement_timeout_s = placement_timeout_s
+        self.needs: Mapping[str, float] = {"CPU": 1.0}
+        self.n_expected = 1
         self._address = address or os.environ.get("RAY_ADDRESS")
         self.ray = import_ray(own=self._address is None)
         self._owner = self._warned = False
@@ -107,6 +111,22 @@ class RaySession:
         self.connect()
         nodes = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
         return max(1, sum(room_on(node, self.needs) for node in nodes))
+
+    def share_of_node(self, n_workers: int | None) -> int:
+        """The CPUs that one of so many workers gets where each has a node, or a share of one.
+
+        One where others hold CPUs already: a worker that needs a whole node might find no place.
+        """
+        if self._address is None and not self.ray.is_initialized():
+            return max(1, usable_cores() // (n_workers or 1))
+        self.connect()
+        ray = self.ray
+        cpus = [node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]]
+        cpus = [int(n) for n in cpus if n >= 1]
+        if not cpus or ray.available_resources().get("CPU", 0) < sum(cpus):
+            return 1
+        n_on_each = -(-(n_workers or len(cpus)) // len(cpus))
+        return max(1, min(cpus) // n_on_each)
 
     def room(self) -> int:
         """How many more workers the cluster can hold now, at most."""

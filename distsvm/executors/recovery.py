@@ -69,7 +69,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is borne before something is done; also the options of executor "processes"."""
+    """Limits of what a worker may take or lose; also the options of executor "processes"."""
 
     max_failures: int = option(
         3, kind=whole(least=0), metavar="N", of=REMOTE,
@@ -85,6 +85,12 @@ class Limits:
     call_timeout_s: float | None = option(
         None, kind=number(above=0, infinite=True).or_none(), flag="--call-timeout", metavar="S",
         unit="s", of=REMOTE, help="seconds that one call of a worker may take",
+    )  # fmt: skip
+    threads_per_worker: int | None = option(
+        None, kind=whole(least=1).or_none(), flag="--threads", metavar="N", of=REMOTE,
+        usual="for compiled tasks without {worker_memory_mb} the usable cores, divided by "
+        "{n_workers} (ray: the CPUs that a worker has); else 1",
+        help="threads that share the examples of a worker; never changes the result",
     )  # fmt: skip
     min_workers: int | None = option(
         None, kind=whole(least=1), metavar="N", of=("ray",),

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from distsvm.messages import Ascended, Ascent, Holding
-from distsvm.oracles.climber import Live
 from distsvm.risks.algebra import combination
 from distsvm.risks.base import Risk, Workers
 from distsvm.risks.points import LinearPoint
@@ -19,8 +18,6 @@ class BlockRisk(Risk):
 
     Attributes
     ----------
-    n_apart : int
-        Blocks that do not see each other's changes at once.
     total_weight : float
         Σ c_i of all examples.
     """
@@ -29,7 +26,6 @@ class BlockRisk(Risk):
         self._workers, self._hosts = workers, range(len(workers.blocks))
         self.dim, self.total_weight = workers.dim, workers.total_weight
         self.n_blocks = len(workers.blocks)
-        self.n_apart = 1 if workers.together else self.n_blocks
 
     @classmethod
     def of(cls, workers: Workers) -> BlockRisk:
@@ -46,7 +42,7 @@ class BlockRisk(Risk):
         """Begin with all α at the truths; a worker that has to be built again begins so too."""
         own_mb = memory_mb / self.n_blocks
         self._workers.executor.prepare(
-            "on_part", "hold", C / self.total_weight, own_mb, seed, self.n_apart,
+            "on_part", "hold", C / self.total_weight, own_mb, seed, self.n_blocks,
             shards=self._hosts, each=[(block,) for block in self._hosts],
         )  # fmt: skip
 
@@ -62,10 +58,7 @@ class BlockRisk(Risk):
 
     def ascend(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> list[Ascended]:
         """One round of every block, in the order of the blocks."""
-        live = (Live(),) if self._workers.together else ()
-        return self._workers.executor.run(
-            "on_part", "ascend", w, point, todo, *live, shards=self._hosts
-        )
+        return self._workers.executor.run("on_part", "ascend", w, point, todo, shards=self._hosts)
 
     def back_up(self) -> bool:
         """Copy all planes to the driver, for workers that are built again; False if they cannot."""

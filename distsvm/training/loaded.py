@@ -116,12 +116,10 @@ class Loaded:
             described_data(given.validation, None, given.options),
         )
 
-    def workers(self, together: bool) -> Workers:
+    def workers(self) -> Workers:
         """What a risk has to know of the workers."""
         facts = self.facts
-        return Workers(
-            self.executor, self.cut.hosts, self.task.dim, facts.n_examples, facts.weight, together
-        )
+        return Workers(self.executor, self.cut.hosts, self.task.dim, facts.n_examples, facts.weight)
 
     def default_C(self, config: TrainConfig, used: dict[str, Any] | None = None) -> float:
         """The C of the configuration, or that of the run that goes on, or what the data calls for.
