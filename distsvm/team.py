@@ -13,7 +13,7 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 AHEAD = 4
-"""Parts under way for each thread: enough that no thread waits, few enough that results stay few."""
+"""Parts under way for each thread: no thread waits for the next one, and few results do."""
 
 
 class Team:

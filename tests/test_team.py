@@ -1,6 +1,7 @@
-"""Threads that share work: results in order, the first error, parts within parts, no thread left."""
+"""Threads that share work: results in order, the first error, no thread left at work."""
 
 import threading
+from contextlib import closing, nullcontext
 
 import pytest
 from hypothesis import given
@@ -24,16 +25,12 @@ def test_results_come_in_order_up_to_the_first_error(n_parts, n_threads, bad):
         return part * part
 
     team, found = Team(n_threads), []
-    first = min((part for part in bad if part < n_parts), default=None)
-    try:
+    first = min((part for part in bad if part < n_parts), default=n_parts)
+    expected = pytest.raises(ValueError, match=f"^{first}$") if first < n_parts else nullcontext()
+    with closing(team), expected:
         for result in team.map(act, iter(range(n_parts))):
             found.append(result)
-        assert first is None
-    except ValueError as error:
-        assert error.args == (first,)
-    finally:
-        team.close()
-    assert found == [part * part for part in range(n_parts if first is None else first)]
+    assert found == [part * part for part in range(first)]
 
 
 def test_a_part_may_be_shared_again(team):

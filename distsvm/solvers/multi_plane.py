@@ -213,6 +213,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
             share=self.options.ask_share / n_parts,
             n_passes=N_PASSES if risk.n_blocks == 1 else N_PASSES_APART,
             n_parts=n_parts, least_rate=average, tol=TOL_SHARE * self._eps(state),
+            enough=self.problem.C * self._eps(state) / (state.unseen * risk.total_weight),
             regain=state.regain(),
         )  # fmt: skip
 

@@ -113,7 +113,7 @@ class BlockAscent:
                 n_visits += rows.size
             if number == 0 and self._begins_with_all(todo):
                 self.share[:] = self.stock.held.gap
-            if found.gain <= todo.least_rate * found.work:
+            if found.gain <= todo.least_rate * found.work or self._is_enough(todo):
                 break
         stock = self.stock
         return Ascended(
@@ -222,6 +222,10 @@ class BlockAscent:
     def _begins_with_all(self, todo: Ascent) -> bool:
         """Whether the first pass is over all examples, so that every share of the gap is new."""
         return todo.ask == "all" or (todo.ask == "some" and self.stock.asks)
+
+    def _is_enough(self, todo: Ascent) -> bool:
+        """Whether the passes have brought the gap as far down as is asked."""
+        return self.stock.asks and self.stock.held.gap.sum() <= todo.enough * self.weight.sum()
 
     def _seed(self, part: int) -> list[int]:
         return [self.seed, self.block, self.number, part]

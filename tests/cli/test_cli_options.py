@@ -37,7 +37,6 @@ EXAMPLES = {
     "--refresh-fraction": ("0.25", 0.25),
     "--ask-share": ("0.5", 0.5),
     "--plane-memory": ("512", 512.0),
-    "--asynchronous": (None, True),
     "--stabilise": ("1", 1.0),
     "--blocks": ("4", 4),
     "--qp": ("line-search", "line-search"),
