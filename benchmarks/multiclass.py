@@ -115,9 +115,7 @@ def liblinear(answer: Any, problem: Problem, limit: float) -> None:
         answer.send(Moment(wall, cpu, objective(model.coef_, X, y, problem.C)))
 
 
-def ours(
-    answer: Any, problem: Problem, limit: float, n_threads: int, solver: str
-) -> None:
+def ours(answer: Any, problem: Problem, limit: float, n_threads: int, solver: str) -> None:
     """Send what a run of ours reached, and when."""
     use_cores(n_threads)
     X, y = problem.load()

@@ -48,8 +48,8 @@ def drawn_by_gap(self: BlockAscent, todo: Ascent) -> np.ndarray:
     """Examples drawn without replacement, in proportion to their shares of the gap."""
     n = min(self.oracle.n, int(np.ceil(todo.share * self.oracle.n)))
     draw = np.random.default_rng([*self._seed(0), 1]).exponential(size=self.oracle.n)
-    known = np.maximum(self.share, np.finfo(float).tiny)
-    return np.argsort(np.where(np.isinf(known), -1.0 / draw, draw / known), kind="stable")[:n]
+    race = draw / np.maximum(self.share, 1e-100)  # 0 for those that were never asked
+    return np.argsort(race, kind="stable")[:n]
 
 
 def held_first(self: BlockAscent, todo: Ascent) -> np.ndarray:
@@ -121,6 +121,7 @@ RULES: dict[str, tuple[Patches, dict[str, Any]]] = {
     "ask 50%": (nothing, {"ask_share": 0.5}),
     "ask 75%": (nothing, {"ask_share": 0.75}),
     "drawn by the gap": (method(BlockAscent, "_chosen", drawn_by_gap), {}),
+    "drawn by the gap, ask 50%": (method(BlockAscent, "_chosen", drawn_by_gap), {"ask_share": 0.5}),
     "held planes first": (method(BlockAscent, "_chosen", held_first), {}),
     "500 steps a visit": (many_steps, {}),
     "batches of 64": (constant(ascent, "BATCH", 64), {}),
@@ -187,10 +188,10 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="less data, one seed")
     parser.add_argument("--only", default="", help="only problems whose name contains this")
     parser.add_argument("--rules", default="", help="only rules with one of these; by ';'")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, help="runs of each rule (3; --quick: 1)")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds a run may take")
     args = parser.parse_args()
-    seeds = 1 if args.quick else args.seeds
+    seeds = args.seeds or (1 if args.quick else 3)
     names = [name for name in RULES if any(part in name for part in args.rules.split(";"))]
     print(machine())
     with tempfile.TemporaryDirectory() as folder:

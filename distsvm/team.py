@@ -85,7 +85,7 @@ class Team:
 
 
 class _Task(Generic[Part, Result]):
-    """One part, and who computes it: a thread of the pool, or the caller if it comes first."""
+    """One part, computed by a thread of the pool, or by the caller if that is first."""
 
     def __init__(self, team: Team, function: Callable[[Part], Result], part: Part) -> None:
         self._function, self._part = function, part
@@ -139,7 +139,7 @@ class _Shared(Generic[Part, Result]):
                     else:
                         return
                 self.fill()
-        finally:  # whoever leaves half-way leaves no thread at work
+        finally:  # also where the caller takes no more results: no thread stays at work
             wait([task.future for task in self._tasks if not task.future.cancel()])
 
     def _first(self) -> Result:

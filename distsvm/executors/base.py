@@ -110,20 +110,20 @@ class Executor(ABC):
     def recall(  # noqa: B027 (where nothing can be lost nothing has to be recalled)
         self, method: str, *, shards: Sequence[int], each: Sequence[tuple[Any, ...]]
     ) -> None:
-        """Have this called on every object that has to be built again, after what prepared it.
+        """Call this method on every object that has to be built again, after what prepared it.
 
-        It takes the place of what was to be recalled before; a later `prepare` ends it.
+        It replaces an earlier recall; a later `prepare` ends it.
         """
 
     def adapt(self) -> None:  # noqa: B027 (most executors have nothing to do)
-        """Let workers join that there is room for now; to be called between rounds.
+        """Add workers if there is room for them now; to be called between rounds.
 
-        They take over some of the shards. Objects that have a method `carry` give away what they
-        have learned since they were prepared, and those that replace them get it by `take_up`.
+        They take over some of the shards. `carry` of an object, if it has one, returns what it has
+        learned since it was prepared, and `take_up` gives that to the object that replaces it.
         """
 
     def notes(self) -> list[str]:
-        """What was out of the ordinary since this was last asked: losses, fewer workers, more."""
+        """Unusual events since the last call: losses, fewer workers, more workers."""
         return []
 
     @abstractmethod
@@ -132,7 +132,7 @@ class Executor(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of objects, processes and memory; calling it twice does no harm."""
+        """Release objects, processes and memory; a second call does nothing."""
 
     def __enter__(self) -> Executor:
         return self

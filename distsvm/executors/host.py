@@ -1,4 +1,4 @@
-"""What runs inside a worker process: its shards' objects, and errors told as data."""
+"""What runs inside a worker process: its shards' objects; errors become data."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class _OfShard(Exception):
 
 @contextmanager
 def _named(shard: int) -> Iterator[None]:
-    """Tell errors' shard."""
+    """Name the shard of an error."""
     try:
         yield
     except BaseException as error:  # Ctrl-C comes to no worker: this is of a task's own

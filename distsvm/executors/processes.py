@@ -34,8 +34,8 @@ from distsvm.options import built
 from distsvm.wording import Setting, message
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-_PATIENCE_S = 5.0  # for a process that was told to end
-_STARTING_S = 300.0  # for one that is starting, and imports who knows what
+_PATIENCE_S = 5.0  # for a process that was asked to end
+_STARTING_S = 300.0  # for one that is starting: its imports may be slow
 
 
 class ProcessesExecutor(RemoteExecutor):
@@ -246,7 +246,7 @@ def _spawn(worker: int, n_threads: int) -> _Child:
 def _has_pulse(child: _Child) -> bool:
     """Whether it has answered since it was last asked; it is asked again then.
 
-    One that is still starting counts as alive for a while: nobody there can answer yet.
+    One that is still starting counts as alive for a while: it cannot answer yet.
     """
     starting = not child.ready and time.monotonic() - child.started_s < _STARTING_S
     try:
@@ -295,7 +295,7 @@ def _end(child: _Child, *, at_once: bool) -> None:
 
 
 def _abandon(owner: int, children: dict[int, _Child], blocks: dict[str, Any]) -> None:
-    """Leave nothing behind: called by close, or when the driver ends without it."""
+    """End all processes and free shared memory: called by close, or at the end of the driver."""
     if os.getpid() != owner:  # a fork of the driver must not end the driver's workers
         return
     while children:

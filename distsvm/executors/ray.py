@@ -196,12 +196,12 @@ class RayTransport(Transport):
         self._session.close()
 
     def _start(self, worker: int) -> Any:
-        """Begin to start an actor; what is returned can be waited for."""
+        """Begin to start an actor; return a reference to wait for."""
         self._actors[worker] = actor = self._actor_class.remote(self._n_threads)
         return actor.ready.remote()
 
     def _greet(self, ready: Any) -> bool:
-        """Whether the actor has really come; one that died at once will be missed when asked."""
+        """Whether the actor is there; one that died at once is found lost at its first request."""
         try:
             self._session.note_token_auth(self._ray.get(ready))
         except self._ray.exceptions.RayError:
@@ -209,7 +209,7 @@ class RayTransport(Transport):
         return True
 
     def _beats(self, pulse: Any) -> bool:
-        """Whether it came from the actor; word that it could not be asked is no sign of life."""
+        """Whether the actor answered; an error that it could not be reached is no sign of life."""
         try:
             self._ray.get(pulse)
         except self._ray.exceptions.RayError:
@@ -292,9 +292,9 @@ def _n_bytes(value: Any) -> int:
 
 
 def starved(error: BaseException) -> bool:
-    """Whether it tells of Ray's memory monitor, where the death came before word of its reason.
+    """Whether the text of an error names Ray's memory monitor as the cause of a death.
 
-    That there is an OOM killer is no sign: Ray names it, as a guess, for every process that died.
+    The words "OOM killer" are no sign: Ray names it, as a guess, for every process that died.
     """
     return any(words in str(error) for words in ("NODE_OUT_OF_MEMORY", "running low on memory"))
 

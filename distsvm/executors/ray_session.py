@@ -1,4 +1,4 @@
-"""Whose Ray it is, who may talk to it, and what it has room for."""
+"""The connection to Ray: own or joined, its access tokens, and its room for workers."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class RaySession:
     def _folder(self) -> dict[str, str]:
         """Where a Ray that is started here has sockets and logs, unless RAY_TMPDIR says it.
 
-        Ray opens its own folder to everybody (mode 0777), so it is put into one that is ours alone.
+        Ray gives its own folder mode 0777, so it is made within a folder of this user alone.
         """
         if os.environ.get("RAY_TMPDIR"):
             return {}
@@ -92,7 +92,7 @@ class RaySession:
             self._private = None
 
     def note_token_auth(self, on: bool) -> None:
-        """Warn, once, if the cluster lets anybody in."""
+        """Warn, once, if the cluster asks for no token."""
         if on or self._warned:
             return
         self._warned = True
@@ -105,7 +105,7 @@ class RaySession:
     # --- room ------------------------------------------------------------------------------
 
     def capacity(self) -> int:
-        """How many workers the cluster can hold, or this machine if there is no cluster."""
+        """The number of workers that the cluster can hold, or this machine if there is none."""
         if self._address is None and not self.ray.is_initialized():
             return usable_cores()
         self.connect()
@@ -113,9 +113,9 @@ class RaySession:
         return max(1, sum(room_on(node, self.needs) for node in nodes))
 
     def share_of_node(self, n_workers: int | None) -> int:
-        """The CPUs that one of so many workers gets where each has a node, or a share of one.
+        """The CPUs of each of n_workers where each has a node, or an equal share of one.
 
-        One where others hold CPUs already: a worker that needs a whole node might find no place.
+        1 where CPUs are in use already: a worker that needs a whole node might find no place.
         """
         if self._address is None and not self.ray.is_initialized():
             return max(1, usable_cores() // (n_workers or 1))
@@ -129,7 +129,7 @@ class RaySession:
         return max(1, min(cpus) // n_on_each)
 
     def room(self) -> int:
-        """How many more workers the cluster can hold now, at most."""
+        """The largest number of further workers that the cluster can hold now."""
         if not any(self.needs.values()):
             return 0
         return room_on(self.ray.available_resources(), self.needs)
@@ -151,7 +151,7 @@ class RaySession:
 
 
 def room_on(node: Mapping[str, float], needs: Mapping[str, float]) -> int:
-    """How many workers with these needs a node can hold."""
+    """The number of workers with these needs that a node can hold."""
     return min((int(node.get(key, 0) // need) for key, need in needs.items() if need), default=1)
 
 
@@ -161,7 +161,7 @@ def _listed(resources: Mapping[str, float]) -> str:
     return "{" + ", ".join(shown) + "}"
 
 
-# --- who may talk to it ------------------------------------------------------------------------
+# --- access ------------------------------------------------------------------------------------
 
 
 def import_ray(*, own: bool) -> ModuleType:
@@ -206,7 +206,7 @@ def _has_token() -> bool:
 
 
 def _write_token() -> None:
-    """Make a token that only this user can read; Ray's own would be everybody's."""
+    """Make a token that only this user can read; all users can read the one that Ray makes."""
     if _has_token() or os.environ.get(AUTH_MODE, "token") != "token":
         return
     path = _token_file()
@@ -231,7 +231,7 @@ def _refused(address: str, error: Exception) -> str:
 
 
 def check_reachable(address: str, timeout_s: float) -> None:
-    """Refuse HOST:PORT where nobody listens, for which Ray itself would wait for minutes.
+    """Refuse HOST:PORT where nothing listens: Ray itself would wait for minutes.
 
     Other addresses, such as "auto", are Ray's to judge.
     """

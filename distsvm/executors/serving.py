@@ -63,7 +63,7 @@ def _keep_pulse(pulse: Connection) -> None:
 
 
 def _end_with_parent() -> None:
-    """A long call must not go on for a driver that is no more."""
+    """End the process with its driver, also in the middle of a long call."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

@@ -26,7 +26,7 @@ from distsvm.workers.ascent_part import AscentPartMaker
 
 # After rounds that asked about some examples, together so many times as there are examples, the
 # next asks about all, and certifies. Ten times 0.1, added up, is a little less than 1.
-FULL_AFTER = 3.0 - 1e-9
+FULL_AFTER = 2.0 - 1e-9
 # Passes over the held planes within a round, where there is one block and where there are more,
 # which have to hear of each other.
 N_PASSES, N_PASSES_APART = 5, 1
