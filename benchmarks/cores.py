@@ -44,6 +44,8 @@ QUICK = {"tags, 2,000": 300, "trees, 15 words": 300, "MNIST": 4_000, "Newsgroups
          "Covertype": 20_000, "CLINC150": 2_000, "Adult (binary)": 4_000}  # fmt: skip
 """With --quick: the problems, and how many examples of each."""
 FEW = 60
+ACTORS_S = 15.0
+"""What actors of Ray may take to start, beside the limit."""
 
 ONE, TWO = {"executor": "serial"}, {"executor": "threads", "n_workers": 2}
 RAY_ONE = {
@@ -106,6 +108,12 @@ def cell(name: str, n: int | None, n_cores: int, limit: float, options: dict[str
         task, few, stop = problem(name, FEW, folder)
         train(task, *few, max_rounds=12, **stop, **local)
         task, data, stop = problem(name, n, folder)
+        if options["executor"] == "ray":
+            os.environ.setdefault("RAY_AUTH_MODE", "token")
+            import ray
+
+            ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+            limit += ACTORS_S
         print("ready", flush=True)
         sys.stdin.readline()
         result = train(task, *data, max_seconds=limit, **stop, **options)

@@ -24,8 +24,8 @@ from distsvm.solvers.round import Column, Round
 from distsvm.solvers.state import State
 from distsvm.workers.ascent_part import AscentPartMaker
 
-# After rounds that asked about some examples, together so many times as there are examples, the
-# next asks about all, and certifies. Ten times 0.1, added up, is a little less than 1.
+# After as many passes of calls about some examples, the next round asks about all, and certifies,
+# also where the gap seems far from its target. Ten times 0.1, added up, is a little less than 1.
 FULL_AFTER = 2.0 - 1e-9
 # Passes over the held planes within a round, where there is one block and where there are more,
 # which have to hear of each other.
@@ -59,7 +59,7 @@ class MultiPlaneOptions(SolverOptions):
     """The options of the multi-plane solver."""
 
     ask_share: float = option(
-        0.3, kind=share, metavar="F",
+        0.5, kind=share, metavar="F",
         help="the part of the examples, those with the largest shares of the gap, that most rounds "
         "with oracle calls ask about",
     )  # fmt: skip
