@@ -53,12 +53,11 @@ class AscentPart(WorkerPart):
         C_share, memory_mb, seed, n_apart, block = held
         if not isinstance(oracle, PiecedOracle):
             return BlockAscent(
-                oracle, worker.weight, C_share, worker.dim, memory_mb, seed, block, n_apart,
-                team=worker.team,
-            )  # fmt: skip
+                oracle, worker.weight, C_share, memory_mb, seed, block, n_apart, team=worker.team
+            )
         folder, piece_mb = worker.piece_room()
         return PiecedAscent(
-            oracle, folder, worker.weight, C_share, worker.dim, min(memory_mb, piece_mb), seed,
+            oracle, folder, worker.weight, C_share, min(memory_mb, piece_mb), seed,
             block, n_apart,
         )  # fmt: skip
 

@@ -8,11 +8,13 @@ from operator import add
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from distsvm.errors import ConfigError
 from distsvm.estimators.compiled import REQUIRED, CompiledEstimator, weighted_share
 from distsvm.options import declared, documented, usual
-from distsvm.structures.sequences.answers import best_tags, tag_scores, tags_of
+from distsvm.structures.sequences.answers import best_tags, ranked_tags, tag_scores, tags_of
+from distsvm.structures.sequences.oracle import SequenceOracle
 from distsvm.structures.sequences.tag_scores import TagScores
 from distsvm.structures.sequences.task import SequenceTask
 from distsvm.workers.shard_worker import ShardWorker
@@ -48,6 +50,8 @@ class SequenceTagger(CompiledEstimator):
         As in StructuralSVM.
     """
 
+    task_class = SequenceTask
+
     loss: str = usual(SequenceTask, "losses")
     loss_scale: float = usual(SequenceTask, "loss_scale")
     order: int = usual(SequenceTask, "order")
@@ -55,17 +59,6 @@ class SequenceTagger(CompiledEstimator):
     min_count: int = usual(SequenceTask, "min_count")
     hash_bits: int | None = usual(SequenceTask, "hash_bits")
     unfit: str = usual(SequenceTask, "unfit")
-
-    def _task(self) -> SequenceTask:
-        return SequenceTask(
-            losses=self.loss,
-            loss_scale=self.loss_scale,
-            order=self.order,
-            allowed=self.allowed,
-            min_count=self.min_count,
-            hash_bits=self.hash_bits,
-            unfit=self.unfit,
-        )
 
     @property
     def classes_(self) -> np.ndarray:
@@ -79,6 +72,11 @@ class SequenceTagger(CompiledEstimator):
         """
         if not (isinstance(k, (int, np.integer)) and k >= 1):
             raise ConfigError("k", k, "a whole number ≥ 1")
+        check_is_fitted(self)
+        oracle = self.model_.bound_here(X)
+        if oracle is not None:
+            assert isinstance(oracle, SequenceOracle)
+            return ranked_tags(oracle, self.model_.view, int(k))
         parts = self._over(X, None, partial(best_tags, k=int(k)))
         return [ranked for part in parts for ranked in part]
 

@@ -1,17 +1,26 @@
-"""What one scan of tagged sequences tells: tags, features and how often each was seen."""
+"""The summary of tagged sequences: tags, features, and how often each occurs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from distsvm.data.shard import Shard
 from distsvm.messages import Summary
-from distsvm.structures.sequences.names import NameCounts, Names, merged
+from distsvm.structures.sequences.names import NameCounts, merged
 from distsvm.structures.sequences.rows import SequenceRows, TagRows
 
 MERGED = 1 << 21
+
+
+def _together(a: tuple[NameCounts, ...], b: tuple[NameCounts, ...]) -> tuple[NameCounts, ...]:
+    """Return all of them; merged once they are many, as each merge sorts the names again."""
+    named = a + b
+    sizes = [len(part) for part in named]
+    is_large = sum(sizes) - max(sizes, default=0) > max(MERGED, *sizes, 0)
+    return (merged(named),) if is_large else named
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +30,7 @@ class SequenceSummary(Summary):
     Parameters
     ----------
     named : tuple of NameCounts
-        Features by name. Summed up in the end, or when they have become many: merging every two
-        would sort the same names again and again.
+        Features by name, of one shard or of many.
     n_numbered : int
         Shards whose features are numbers that mean the same everywhere.
     longest : int
@@ -33,18 +41,7 @@ class SequenceSummary(Summary):
     n_numbered: int = 0
     longest: int = 0
 
-    def __add__(self, other: Summary) -> SequenceSummary:
-        assert isinstance(other, SequenceSummary)
-        named = self.named + other.named
-        sizes = [len(part) for part in named]
-        if sum(sizes) - max(sizes, default=0) > max(MERGED, *sizes, 0):
-            named = (merged(named),)
-        return SequenceSummary(
-            **vars(super().__add__(other)),
-            named=named,
-            n_numbered=self.n_numbered + other.n_numbered,
-            longest=max(self.longest, other.longest),
-        )
+    RULES: ClassVar = {**Summary.RULES, "named": _together, "longest": max}
 
     def features(self) -> NameCounts:
         """All named features, with their counts."""
@@ -70,8 +67,9 @@ def summarise_sequences(shard: Shard) -> SequenceSummary:
         tokens = x.tokens.rows(int(x.starts[0]), int(x.starts[-1]))
         seen = np.bincount(tokens.arrays()[1], minlength=len(x.names))
         used = np.flatnonzero(seen)
-        named = (NameCounts(Names.of(x.names[used].tolist()), seen[used]),)
-        named[0].names.keys  # noqa: B018 - made by the workers, and sent along
+        names = x.encoded_names
+        names.keys  # noqa: B018 - made by the workers, and sent along
+        named = (NameCounts(names if used.size == len(names) else names[used], seen[used]),)
     return SequenceSummary(
         n_examples=shard.n,
         weight=float(own.sum()),
