@@ -65,8 +65,9 @@ def csr_ascent():
 
 
 def chains_ascent():
-    task, data, config = chains()
-    return task, data, config | ASCENT | {"n_shards": 5, "n_blocks": 3, "random_state": 3}
+    task, data, _ = chains()
+    blocks = {"n_shards": 5, "n_blocks": 3, "random_state": 3}
+    return task, data, {"C": 20.0, "eps": 1e-3} | ASCENT | blocks
 
 
 def tags_ascent():
