@@ -151,7 +151,7 @@ def test_an_unknown_name_is_refused_with_the_nearest():
 
 
 def test_an_option_of_a_solver_is_given_by_its_name_or_in_solver_options():
-    flat = TrainConfig.from_dict({"cache_size": 5, "ask_share": 0.3})
+    flat = TrainConfig.from_dict({"cache_size": 5, "ask_share": 0.5})
     assert flat == TrainConfig(solver_options={"cache_size": 5})
     assert flat.options_of("one-slack").cache_size == 5
     assert flat.solvers_named() == ["one-slack"]
@@ -196,7 +196,7 @@ def test_a_solver_of_another_package_has_flags_keys_and_checks(monkeypatch, tmp_
 
 
 def test_options_of_another_solver_are_refused_with_a_named_solver(tmp_path, capsys):
-    config = TrainConfig.from_dict({"ask_share": 0.5, "solver": "one-slack"})
+    config = TrainConfig.from_dict({"ask_share": 0.4, "solver": "one-slack"})
     with pytest.raises(ConfigError) as told:
         train(MulticlassTask(), np.eye(4), np.arange(4), **config.as_dict())
     assert str(told.value) == "ask_share is for solver='multi-plane', and this run's is one-slack"

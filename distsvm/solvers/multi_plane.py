@@ -188,7 +188,9 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
             return "none"
         if self.options.ask_share >= 1 or state.since >= FULL_AFTER:
             return "all"
-        is_near = self._estimated_gap(state) <= self.problem.C * self._eps(state)
+        is_near = state.since > 0 and self._estimated_gap(state) <= (
+            self.problem.C * self._eps(state)
+        )
         return "all" if is_near else "some"
 
     def _estimated_gap(self, state: MultiPlaneState) -> float:
@@ -238,7 +240,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         if state.bounds.primal == before[0]:
             state.ask_average = not state.ask_average
         gap = before[0] - before[1]
-        if 0 < state.bounds.gap < gap < math.inf:
+        if 0 < state.bounds.gap <= gap < math.inf:
             state.fall = math.log(gap / state.bounds.gap) / (1.0 + state.since)
         if 0 < state.gap < math.inf:
             state.unseen = max(1.0, state.bounds.gap / state.gap)
