@@ -151,7 +151,7 @@ def test_an_unknown_name_is_refused_with_the_nearest():
 
 
 def test_an_option_of_a_solver_is_given_by_its_name_or_in_solver_options():
-    flat = TrainConfig.from_dict({"cache_size": 5, "ask_share": 0.5})
+    flat = TrainConfig.from_dict({"cache_size": 5, "ask_share": 0.3})
     assert flat == TrainConfig(solver_options={"cache_size": 5})
     assert flat.options_of("one-slack").cache_size == 5
     assert flat.solvers_named() == ["one-slack"]

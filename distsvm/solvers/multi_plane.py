@@ -59,7 +59,7 @@ class MultiPlaneOptions(SolverOptions):
     """The options of the multi-plane solver."""
 
     ask_share: float = option(
-        0.5, kind=share, metavar="F",
+        0.3, kind=share, metavar="F",
         help="the part of the examples, those with the largest shares of the gap, that most rounds "
         "with oracle calls ask about",
     )  # fmt: skip

@@ -35,7 +35,7 @@ EXAMPLES = {
     "--solver": ("one-slack", "one-slack"),
     "--cache-size": ("5", 5),
     "--refresh-fraction": ("0.25", 0.25),
-    "--ask-share": ("0.4", 0.4),
+    "--ask-share": ("0.5", 0.5),
     "--plane-memory": ("512", 512.0),
     "--stabilise": ("1", 1.0),
     "--blocks": ("4", 4),
