@@ -25,8 +25,8 @@ DATA = VALUES | NAMES | {"data", "kernels"}
 ORACLES = DATA | {"oracles"}
 QP = VALUES | {"qp", "kernels"}
 CUTS = QP | {"cuts"}
-WORKERS = ORACLES | {"workers"}
-EXECUTORS = BASE | {"executors", "blas"}
+WORKERS = ORACLES | {"workers", "team"}
+EXECUTORS = BASE | {"executors", "blas", "team"}
 RISKS = CUTS | WORKERS | EXECUTORS | {"risks"}
 SOLVERS = RISKS | {"solvers"}
 MODEL = WORKERS | EXECUTORS | {"model"}
@@ -38,6 +38,7 @@ ALLOWED = {
     "options": {"errors", "kinds", "wording"},
     "version": set(),
     "blas": set(),
+    "team": set(),
     "oracles.structure": set(),
     "registry": NAMES | {"oracles.task", "solvers.base"},  # for its types only
     "vectors": BASE,

@@ -196,7 +196,7 @@ def test_a_solver_of_another_package_has_flags_keys_and_checks(monkeypatch, tmp_
 
 
 def test_options_of_another_solver_are_refused_with_a_named_solver(tmp_path, capsys):
-    config = TrainConfig.from_dict({"ask_share": 0.5, "solver": "one-slack"})
+    config = TrainConfig.from_dict({"ask_share": 0.4, "solver": "one-slack"})
     with pytest.raises(ConfigError) as told:
         train(MulticlassTask(), np.eye(4), np.arange(4), **config.as_dict())
     assert str(told.value) == "ask_share is for solver='multi-plane', and this run's is one-slack"

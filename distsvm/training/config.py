@@ -106,18 +106,18 @@ class TrainConfig:
     )  # fmt: skip
     n_blocks: int | None = option(
         None, kind=whole(least=1), flag="--blocks", metavar="N", group=METHOD,
-        usual="one-slack 1; multi-plane 1 in one process (serial, and threads unless "
-        "{asynchronous}), 8 in several (processes, ray), or fewer for small data",
+        usual="one-slack 1; multi-plane 1 in one process (serial, threads), one a worker in "
+        "several (processes, ray), or fewer for small data",
         help="fixed groups of neighbouring shards; at most {n_shards}. one-slack: each has a "
-        "slack variable. multi-plane: blocks raise the dual side by side, each on one thread; "
-        "more of them use more workers, and take more work. The run records the number for "
-        "resumed runs",
+        "slack variable. multi-plane: blocks raise the dual side by side, each on the threads of "
+        "one worker; more of them use more workers, and take more work. The run records the "
+        "number for resumed runs",
     )  # fmt: skip
     n_shards: int | None = option(
         None, kind=whole(least=1), flag="--shards", metavar="N", group=METHOD,
         usual="one-slack 16, fewer for small data; multi-plane one for each block",
         help="parts of the data. Equal {n_shards} and {n_blocks} give equal bits on every "
-        "executor with any number of workers",
+        "executor with any number of workers and threads",
     )  # fmt: skip
     random_state: int | None = option(
         None, kind=whole(least=0), flag="--seed", metavar="N", group=METHOD,
@@ -134,7 +134,9 @@ class TrainConfig:
     )  # fmt: skip
     n_workers: int | None = option(
         None, kind=whole(least=1), flag="--workers", metavar="N", group=PLACE, free=True,
-        usual="the usable cores", help="the number of workers; it never changes the result",
+        usual="the usable cores; one a machine where compiled tasks are trained on processes or "
+        "ray",
+        help="the number of workers; it changes no result where {n_blocks} is given",
     )  # fmt: skip
     cache_dir: str | None = option(
         None, kind=local_folder, metavar="DIR", group=PLACE, free=True, usual="none",

@@ -65,8 +65,7 @@ class Run:
             self.target = Target(eps=EPS_SHARE * loaded.task.loss_unit)
         made: Solver = loaded.solver
         self.solver: Solver = replace(made, problem=replace(made.problem, C=C, target=self.target))
-        workers = loaded.workers(self.solver.together)
-        self.risk: Risk = make_risk(self.solver.risk_kind(), workers)
+        self.risk: Risk = make_risk(self.solver.risk_kind(), loaded.workers())
         self.saving, self.watching = saving, watching
         self.started, self.load_s = started, loaded.load_s
         self.late, self._longest_s = False, 0.0

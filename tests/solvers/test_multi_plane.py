@@ -213,7 +213,7 @@ class Blocks(BlockRisk):
             problem.inputs, problem.outputs, weight=problem.weight, tables=problem.task.tables
         ).specs(n_blocks)
         self.specs, self.rescaling = list(specs), rescaling
-        self.n_blocks = self.n_apart = n_blocks
+        self.n_blocks = n_blocks
         summaries = [ShardWorker(spec).scan(problem.task) for spec in self.specs]
         self.task = problem.task.prepare(functools.reduce(operator.add, summaries))
         self.dim, self.total_weight, self.workers = self.task.dim, 0.0, []
@@ -226,7 +226,7 @@ class Blocks(BlockRisk):
             self.workers.append(worker)
 
     def hold(self, C, memory_mb, seed):
-        self.held = (C / self.total_weight, memory_mb, seed, self.n_apart)
+        self.held = (C / self.total_weight, memory_mb, seed, self.n_blocks)
         for block, worker in enumerate(self.workers):
             worker.part.hold(*self.held, block)
 
