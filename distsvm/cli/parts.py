@@ -162,10 +162,11 @@ def check_model_flags(
     meant: Predictions | Inspection,
 ) -> None:
     """Refuse flags that are only for models of another structure; `parts` by title."""
-    for title, part in parts.items():
+    for part in parts.values():
         for dest, flag in part.flags.items():
             if hasattr(args, dest) and dest not in meant.flags:
-                raise ConfigError(f"{flag} is only for models of {title}")
+                titles = [title for title, one in parts.items() if dest in one.flags]
+                raise ConfigError(f"{flag} is only for models of {' and '.join(titles)}")
 
 
 def by_title(texts: Mapping[str, str]) -> str:

@@ -44,8 +44,8 @@ def add_arguments(parser: Parser) -> None:
         f"{by_title({one.title: part.help for one, part in parts.items()})}. Every example has its "
         "line",
     )  # fmt: skip
-    for part in dict.fromkeys(parts.values()):
-        part.add(group)
+    for add in dict.fromkeys(part.add for part in parts.values()):
+        add(group)
     add_data(parser, required_labels=False, trained=True)
     add_place(parser)
 

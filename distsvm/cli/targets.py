@@ -101,12 +101,12 @@ class Shown:
 
 
 @contextmanager
-def written_file(path: str, output: Output, flag: str = "--output") -> Iterator[TextIO]:
-    """A text file that takes its name when all went well; "-" is standard output.
+def written_file(path: str, output: Output | None, flag: str = "--output") -> Iterator[TextIO]:
+    """A text file that takes its name when all went well; "-" is standard output, if there is one.
 
     It is an ordinary file of the user's, and has the rights that the umask gives.
     """
-    if path == "-":
+    if path == "-" and output is not None:
         yield cast(TextIO, Shown(output))
         return
     if os.path.isdir(path):

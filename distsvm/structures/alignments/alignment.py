@@ -112,10 +112,19 @@ def as_sequences(x: Any) -> Sequences:
     candidates = (candidates,) if isinstance(candidates, str) else candidates
     if not isinstance(candidates, (tuple, list)) or not candidates:
         raise DataError("the input has no candidates, expected one sequence or more")
-    for name, sequence in [("native", native), *((f"candidate {k}", c) for k, c in enumerate(candidates))]:
+    found = Sequences(native, tuple(candidates))
+    for name, sequence in named(found):
         if not isinstance(sequence, str) or not sequence:
-            raise DataError(f"the sequence {name} is {sequence!r:.60}, expected a text of letters")
-    return Sequences(native, tuple(candidates))
+            raise DataError(f"the {name} is {sequence!r:.60}, expected a text of letters")
+    return found
+
+
+def named(x: Sequences) -> list[tuple[str, str]]:
+    """All sequences, with what messages call them."""
+    return [
+        ("native sequence", x.native),
+        *((f"candidate {k}", c) for k, c in enumerate(x.candidates)),
+    ]
 
 
 def as_alignment(y: Any, x: Sequences, whole: bool) -> Alignment:

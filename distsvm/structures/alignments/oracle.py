@@ -23,7 +23,6 @@ from distsvm.structures.alignments.alignment import (
     PAIR,
     Alignment,
     Sequences,
-    as_alignment,
     as_sequences,
 )
 from distsvm.structures.alignments.kernels import pairs, rows
@@ -60,7 +59,8 @@ class AlignmentOracle(Oracle):
 
     def __init__(self, task: AlignmentTask, shard: Shard, rescaling: str) -> None:
         super().__init__(task, shard, rescaling)
-        inputs = [self.names.call(i, as_sequences, shard.x[i]) for i in range(shard.n)]
+        given: Any = shard.x
+        inputs = [self.names.call(i, as_sequences, x) for i, x in enumerate(given)]
         encode, call = task.encoded_letters, self.names.call
         native = [call(i, encode, x.native) for i, x in enumerate(inputs)]
         others = [[call(i, encode, c) for c in x.candidates] for i, x in enumerate(inputs)]
@@ -130,13 +130,11 @@ class AlignmentOracle(Oracle):
 
     def losses(self, which: np.ndarray, outputs: Ragged) -> np.ndarray:
         truth = self.truths(which)
-        first = truth.starts[:-1]
-        wrong = (truth.values[first] != outputs.values[first]).astype(np.float64)
+        wrong = (self.homologues(which) != outputs.values[outputs.starts[:-1]]).astype(np.float64)
         if self.task.losses == "residues":
-            x, y = self.examples["native"].lengths[which], self.examples["lengths"].values
             rows.misaligned(
-                frozen(truth.values), frozen(truth.starts), frozen(outputs.values), frozen(x),
-                frozen(y[self._first[which]]), wrong,
+                frozen(truth.values), frozen(truth.starts), frozen(outputs.values),
+                *self._true_lengths(which), wrong,
             )  # fmt: skip
         return self.task.loss_scale * wrong
 
@@ -158,6 +156,20 @@ class AlignmentOracle(Oracle):
             *view.scoring, *self._letters(), *map(frozen, (of_x, of_y, order)), out
         )  # fmt: skip
         return Ragged(out, offsets(n))
+
+    def homologues(self, which: np.ndarray) -> np.ndarray:
+        """The true candidate of each of these examples."""
+        truth = self.truths(which)
+        return truth.values[truth.starts[:-1]]
+
+    def pair_counts(self, which: np.ndarray, outputs: Ragged) -> np.ndarray:
+        """Pairs of letters in the truth, in outputs of the true candidate, and in both."""
+        truth = self.truths(which)
+        counts = rows.pair_counts(
+            frozen(truth.values), frozen(truth.starts), frozen(outputs.values),
+            *self._true_lengths(which),
+        )  # fmt: skip
+        return np.array(counts)
 
     # --- the flat map ----------------------------------------------------------------------
 
@@ -181,7 +193,9 @@ class AlignmentOracle(Oracle):
         checks.within("lengths", lengths.values, 1, letters.values.size + 1)
         if not (native.lengths.all() and lengths.lengths.all()):
             raise ValueError("an example without a native sequence or without candidates")
-        if not np.array_equal(np.add.reduceat(lengths.values, lengths.starts[:-1]), letters.lengths):
+        if not np.array_equal(
+            np.add.reduceat(lengths.values, lengths.starts[:-1]), letters.lengths
+        ):
             raise ValueError("candidates of other lengths than their letters")
         if "truth" in self.examples:
             truth = self.examples["truth"]
@@ -215,14 +229,18 @@ class AlignmentOracle(Oracle):
         if misfit >= 0:
             raise ValueError(f"row {misfit} is no alignment of its sequences")
 
+    def _true_lengths(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How many letters the native sequences and their homologues have."""
+        of_y = self._first[which] + self.homologues(which)
+        lengths = self.examples["native"].lengths[which], self.examples["lengths"].values[of_y]
+        return frozen(lengths[0]), frozen(lengths[1])
+
     def _letters(self) -> tuple[np.ndarray, ...]:
         native = self.examples["native"]
         return native.values, native.starts, self.examples["candidates"].values, self._starts
 
-    def _best(
-        self, scoring: Scoring, which: np.ndarray, truth: Ragged | None = None
-    ) -> np.ndarray:
-        """The candidate of highest score, the first of equal ones, of each example but the truth."""
+    def _best(self, scoring: Scoring, which: np.ndarray, truth: Ragged | None = None) -> np.ndarray:
+        """The candidate of highest score (the first of equal ones) but the true one."""
         n = self.examples["lengths"].lengths[which]
         if truth is None and (n == 1).all():
             return np.zeros(which.size, np.int64)
@@ -236,7 +254,11 @@ class AlignmentOracle(Oracle):
         return np.minimum.reduceat(place, found.starts[:-1])
 
     def _align(
-        self, scoring: Scoring, which: np.ndarray, candidate: np.ndarray, truth: Ragged | None = None
+        self,
+        scoring: Scoring,
+        which: np.ndarray,
+        candidate: np.ndarray,
+        truth: Ragged | None = None,
     ) -> Ragged:
         """The best alignments with these candidates; with `truth`, of score and loss together."""
         starts = offsets(self._row_lengths[which])
@@ -253,8 +275,7 @@ class AlignmentOracle(Oracle):
 
     def _row(self, x: Sequences, y: Any) -> np.ndarray:
         """The row of a true output; its alignment is UNKNOWN where it is not given."""
-        y = as_alignment(y, x, not self.task.is_local)
-        self.task.check_candidates(x)
+        y = self.task.checked_output(x, y)
         row = np.full(1 + len(x.native) + max(map(len, x.candidates)), rows.END, np.int16)
         row[0] = y.candidate
         if y.columns is None:
@@ -282,4 +303,3 @@ def _alignment(row: np.ndarray) -> Alignment:
     starts = numbers.count(rows.SKIP_X), numbers.count(rows.SKIP_Y)
     columns = "".join(COLUMNS[number] for number in numbers if number in COLUMNS)
     return Alignment(int(row[0]), columns, *starts)
-

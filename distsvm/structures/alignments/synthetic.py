@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from distsvm.structures.alignments.alignment import NATIVE_ALONE, OTHER_ALONE, PAIR, Alignment, Sequences
+from distsvm.structures.alignments.alignment import (
+    NATIVE_ALONE,
+    OTHER_ALONE,
+    PAIR,
+    Alignment,
+    Sequences,
+)
 
 LETTERS = "ACDEFGHIKLMNPQRSTVWY"
-SHARES = (0.2, 0.4, 0.2, 0.2)
-"""Of an operation that keeps a letter, replaces it, inserts one, deletes one."""
 
 
 def make_alignments(
-    n: int, *, length: int = 50, n_operations: int = 30, n_decoys: int = 10, seed: int = 0
+    n: int,
+    *,
+    length: int = 50,
+    n_operations: int = 30,
+    n_decoys: int = 10,
+    shares: tuple[float, float, float, float] = (0.2, 0.4, 0.2, 0.2),
+    seed: int = 0,
 ) -> tuple[list[Sequences], list[Alignment]]:
     """n native sequences of some length, each with a homologue and n_decoys decoys.
 
     Letter c = 1 … 20 has probability c/210 in native sequences, decoys and wherever a letter is
     drawn. A homologue is made of n_operations on a part of the native sequence: keep a letter,
     replace letter c by c mod 20 + 1, insert a letter, or delete one; then letters are drawn on both
-    sides up to the length. Its place among the candidates is random.
+    sides up to the length. `shares` are the probabilities of these four. The place of the homologue
+    among the candidates is random.
 
     Returns
     -------
@@ -34,7 +45,7 @@ def make_alignments(
     for _ in range(n):
         native = _drawn(rng, length)
         decoys = [_text(_drawn(rng, length)) for _ in range(n_decoys)]
-        operations = rng.choice(4, n_operations, p=SHARES)
+        operations = rng.choice(4, n_operations, p=shares)
         taken = int((operations != 2).sum())
         start = int(rng.integers(length - taken + 1))
         middle, i = [], start

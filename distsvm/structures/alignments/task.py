@@ -13,7 +13,7 @@ from distsvm import checks
 from distsvm.data.features import frozen
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
-from distsvm.kinds import Text, choice, truth
+from distsvm.kinds import Kind, Text, choice, truth
 from distsvm.messages import Summary
 from distsvm.options import check_fields, option
 from distsvm.oracles.shared_options import loss_scale_option
@@ -25,13 +25,25 @@ from distsvm.structures.alignments.alignment import (
     as_sequences,
     decoded,
     encoded,
+    named,
 )
 from distsvm.structures.alignments.oracle import AlignmentOracle
 from distsvm.structures.alignments.scoring import Scoring
-from distsvm.wording import Setting, message
+from distsvm.wording import Form, Message, Setting, message
 
 FIRST = np.zeros(1, dtype=np.int64)
 MOST_LETTERS = 200
+NO_ALIGNMENT = ""
+"""Among the labels of a Summary: counts the examples whose alignment is not given."""
+
+
+class Reference(Kind):
+    """A w, which a shell and a file name the model of."""
+
+    expected = Message(Form("an array of length dim, or None", "a model of alignments"))
+
+    def check(self, value: Any) -> Any:
+        return value if isinstance(value, np.ndarray) else super().check(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +67,8 @@ class AlignmentTask(Task):
     losses, loss_scale, alignment, gaps, symmetric, alphabet :
         What their fields declare.
     reference : array of length dim, optional
-        The w by which alignments that are not given are found. None: equal letters score 1, others
-        −1, letters alone −1 (and the first of a run −2 where gaps are affine).
+        None: equal letters score 1, others −1, letters alone −1 (and the first of a run −2 where
+        gaps are affine).
     """
 
     losses: str = option(
@@ -85,10 +97,16 @@ class AlignmentTask(Task):
         "", kind=Text(), metavar="LETTERS", usual="those of the training data",
         help="the letters that sequences may have; others are refused",
     )  # fmt: skip
-    reference: np.ndarray | None = None
+    reference: np.ndarray | None = option(
+        None, kind=Reference(), metavar="MODEL", usual="equal letters score 1, others and gaps −1",
+        help="the w (in a shell, the model) by which alignments of homologues that are not given "
+        "are found",
+    )  # fmt: skip
     letters: str = ""  # known after prepare()
     longest: int = 0
     """Letters of a native sequence and a candidate together."""
+    n_unknown: int = 0
+    """Training examples whose alignment was not given."""
 
     compiled: ClassVar[bool] = True
     string_inputs: ClassVar[bool] = False
@@ -98,15 +116,19 @@ class AlignmentTask(Task):
         check_fields(self)
         if len(set(self.alphabet)) < len(self.alphabet):
             raise ConfigError("alphabet", self.alphabet, "letters that differ")
+        if isinstance(self.reference, str):
+            raise ConfigError("reference", self.reference, "an array of length dim, or None")
 
     # --- what prepare() learns -------------------------------------------------------------
 
     def scan(self, shard: Shard) -> Summary:
         """The letters as labels; n_columns: the most letters of a pair."""
         if hasattr(shard.x, "n_rows"):
-            raise DataError(f"{shard.source}: the examples are rows of features, expected sequences")
+            raise DataError(
+                f"{shard.source}: the examples are rows of features, expected sequences"
+            )
         found: set[str] = set()
-        longest = 0
+        longest, n_unknown = 0, 0.0
         for i in range(shard.n):
             x = shard.names.call(i, as_sequences, shard.x[i])
             found.update(x.native, *x.candidates)
@@ -114,24 +136,24 @@ class AlignmentTask(Task):
             if self.alphabet:
                 shard.names.call(i, self._check_letters, x, self.alphabet)
             if shard.y is not None:
-                shard.names.call(i, as_alignment, shard.y[i], x, not self.is_local)
-                shard.names.call(i, self.check_candidates, x)
-        labels = np.array(sorted(found))
-        return replace(
-            super().scan(shard), labels=labels, counts=np.ones(labels.size), n_columns=longest
-        )
+                y = shard.names.call(i, self.checked_output, x, shard.y[i])
+                n_unknown += y.columns is None
+        labels = np.array([NO_ALIGNMENT, *sorted(found)])
+        counts = np.array([n_unknown, *np.ones(len(found))])
+        return replace(super().scan(shard), labels=labels, counts=counts, n_columns=longest)
 
     def prepare(self, summary: Summary) -> AlignmentTask:
-        letters = self.letters or self.alphabet
-        if not letters:
-            if summary.labels is None:
-                raise DataError("the data has no sequences")
-            letters = "".join(summary.labels.tolist())
+        if summary.labels is None or summary.counts is None:
+            raise DataError("the data has no sequences")
+        letters = self.letters or self.alphabet or "".join(summary.labels.tolist())
         if len(letters) > MOST_LETTERS:
             raise DataError(
                 f"the sequences have {len(letters)} letters, expected at most {MOST_LETTERS}"
             )
-        task = replace(self, letters=letters, longest=max(self.longest, summary.n_columns))
+        task = replace(
+            self, letters=letters, longest=max(self.longest, summary.n_columns),
+            n_unknown=int(summary.counts[0]),
+        )  # fmt: skip
         if task.reference is not None:
             checks.finite("reference", task.reference, task.dim)
         return task
@@ -142,7 +164,8 @@ class AlignmentTask(Task):
         if not 0 < len(self.letters) <= MOST_LETTERS:
             raise ValueError(f"{len(self.letters)} letters, expected 1 to {MOST_LETTERS}")
         checks.number("loss_scale", self.loss_scale)
-        checks.whole("longest", self.longest)
+        for name in ("longest", "n_unknown"):
+            checks.whole(name, getattr(self, name))
         if self.reference is not None:
             checks.finite("reference", self.reference, self.dim)
 
@@ -295,9 +318,12 @@ class AlignmentTask(Task):
         native, candidates = as_sequences(x)
         return float(len(native)) * sum(map(len, candidates))
 
-    def check_candidates(self, x: Sequences) -> None:
-        """Refuse an example that cannot be trained on or scored with this loss."""
+    def checked_output(self, x: Sequences, y: Any) -> Alignment:
+        """The true output, refused where it does not fit its sequences or the loss."""
+        y = as_alignment(y, x, not self.is_local)
         n = len(x.candidates)
+        if self.losses == "residues" and y.columns is None:
+            raise DataError("the alignment is not given, expected one for the loss residues")
         if self.losses == "residues" and n > 1:
             raise DataError(f"the example has {n} candidates, expected one for the loss residues")
         if self.losses == "zero-one" and n < 2:
@@ -305,9 +331,10 @@ class AlignmentTask(Task):
                 "the example has no decoys: it has one candidate, expected the homologue and one "
                 "decoy or more for the loss zero-one"
             )
+        return y
 
     def _check_letters(self, x: Sequences, letters: str) -> None:
-        for name, sequence in [("native sequence", x.native), *((f"candidate {k}", c) for k, c in enumerate(x.candidates))]:
+        for name, sequence in named(x):
             wrong = [letter for letter in sequence if letter not in letters]
             if wrong:
                 raise DataError(

@@ -6,7 +6,7 @@ from alignment_enumeration import alignments, score
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distsvm import Alignment, AlignmentTask
+from distsvm import AlignmentTask
 from distsvm.testing import check_task
 
 KINDS = [(a, g) for a in ("local", "global") for g in ("linear", "affine")]
@@ -42,6 +42,8 @@ def test_scores_are_those_of_the_best_of_all_alignments(alignment, gaps, symmetr
 def test_the_task_keeps_its_contract(alignment, gaps, losses, data, seed):
     local = alignment == "local"
     n_candidates = 1 if losses == "residues" else 3
-    task = AlignmentTask(losses, loss_scale=2.0, alignment=alignment, gaps=gaps, letters="ab", longest=6)
+    task = AlignmentTask(
+        losses, loss_scale=2.0, alignment=alignment, gaps=gaps, letters="ab", longest=6
+    )
     found = [data.draw(examples(n_candidates, local)) for _ in range(2)]
     check_task(task, found, outputs=lambda x: alignments(x, local), seed=seed)

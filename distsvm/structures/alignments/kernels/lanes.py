@@ -2,7 +2,8 @@
 
 Cell (i, j) is the place behind i letters of x and j letters of y. The last column of an alignment
 that ends there is a pair of letters (M), a letter of x alone (X) or a letter of y alone (Y), or the
-alignment begins there. A run of n letters alone scores open + (n − 1)·extend. With e = max(M, floor):
+alignment begins there. A run of n letters alone scores open + (n − 1)·extend. Then, with
+e = max(M, floor):
 
     M(i, j) = S[x_i, y_j] + H(i − 1, j − 1)         P = max(e, Y),  Q = max(e, X),  H = max(P, X)
     X(i + 1, j) = max(P(i, j) + open, X(i, j) + extend)
@@ -11,8 +12,8 @@ alignment begins there. A run of n letters alone scores open + (n − 1)·extend
 floor is 0 for local alignment, which may begin anywhere, and −∞ for global alignment. A run is
 opened from other states alone, so that this is the maximum for scores of any sign.
 
-Every lane does the same operations, whatever its neighbours are: its result has the same bits in any
-company. The type of S decides whether sums are made in float32 or float64.
+Every lane does the same operations, whatever its neighbours are: its result has the same bits
+anywhere. The type of S decides whether sums are made in float32 or float64.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ def fill(S, width, open_, extend, floor, x, nx, y, ny, extra, best, where, trace
 
     S is flat, with `width` entries a row; the letter width − 1 stands before every sequence and
     scores 0. x and y are flat, too: a row a place, a column a lane; nx falls from lane to lane.
-    `extra` is None, or what pairs score beside S, in the form of x and y: (of x_i, of y_j, the place
-    j that x_i belongs to, what that pair scores). `where` and `trace` are None, or get the cell in
-    which the best alignment ends, and the choices at every cell.
+    `extra` is None, or what pairs score beside S, in the form of x and y: (of x_i, of y_j, the
+    place j that x_i belongs to, what that pair scores). `where` and `trace` are None, or get the
+    cell in which the best alignment ends, and the choices at every cell.
     """
     lanes = nx.size
     rows, columns = x.size // lanes, y.size // lanes

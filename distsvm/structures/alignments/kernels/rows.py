@@ -32,12 +32,12 @@ def features(rows, starts, x, x_starts, y, y_starts, first, pair_feature, letter
             if column == PAIR:
                 index[n] = pair_feature[x[i] * letters + y[j]]
                 n += 1
-            elif column == X_ALONE or column == Y_ALONE:
+            elif column in (X_ALONE, Y_ALONE):
                 index[n] = gap[0] if column != before else gap[1]
                 n += 1
-            if column == PAIR or column == X_ALONE or column == SKIP_X:
+            if column in (PAIR, X_ALONE, SKIP_X):
                 i += 1
-            if column == PAIR or column == Y_ALONE or column == SKIP_Y:
+            if column in (PAIR, Y_ALONE, SKIP_Y):
                 j += 1
             before = column
         ends[r + 1] = n
@@ -63,8 +63,8 @@ def misfit(rows, starts, x_lengths, y_lengths, first, n_candidates, whole):
             if new < stage or (whole and new < 2):
                 return r
             stage = new
-            i += column == PAIR or column == X_ALONE or column == SKIP_X
-            j += column == PAIR or column == Y_ALONE or column == SKIP_Y
+            i += column in (PAIR, X_ALONE, SKIP_X)
+            j += column in (PAIR, Y_ALONE, SKIP_Y)
         if i > n_x or j > n_y or (whole and (i < n_x or j < n_y)):
             return r
     return -1
@@ -77,8 +77,8 @@ def partners(row, of_x, of_y):
     of_y[:] = 0
     i, j = 0, 0
     for column in row[1:]:
-        i += column == PAIR or column == X_ALONE or column == SKIP_X
-        j += column == PAIR or column == Y_ALONE or column == SKIP_Y
+        i += column in (PAIR, X_ALONE, SKIP_X)
+        j += column in (PAIR, Y_ALONE, SKIP_Y)
         if column == PAIR:
             of_x[i], of_y[j] = j, i
 
@@ -93,3 +93,18 @@ def misaligned(rows, starts, others, x_lengths, y_lengths, out):
         partners(rows[starts[r] : starts[r + 1]], of_x, of_y)
         partners(others[starts[r] : starts[r + 1]], other_x, other_y)
         out[r] = (of_x != other_x).sum() + (of_y != other_y).sum()
+
+
+@kernel
+def pair_counts(rows, starts, others, x_lengths, y_lengths):
+    """How many pairs alignments and others of the same candidates have, and both of them."""
+    n, n_others, n_both = 0, 0, 0
+    for r in range(starts.size - 1):
+        of_x, of_y = np.empty(x_lengths[r] + 1, np.int64), np.empty(y_lengths[r] + 1, np.int64)
+        other_x, other_y = np.empty_like(of_x), np.empty_like(of_y)
+        partners(rows[starts[r] : starts[r + 1]], of_x, of_y)
+        partners(others[starts[r] : starts[r + 1]], other_x, other_y)
+        n += (of_x > 0).sum()
+        n_others += (other_x > 0).sum()
+        n_both += ((of_x > 0) & (of_x == other_x)).sum()
+    return n, n_others, n_both
