@@ -9,10 +9,10 @@ from toy_tasks import ToyChain, toy_chains
 
 from distsvm.data.features import as_rows
 from distsvm.data.shard import Shard
-from distsvm.structures.classes.task import BinaryTask, MulticlassTask
-from distsvm.structures.sequences.task import SequenceTask
 from distsvm.structures.alignments.synthetic import make_alignments
 from distsvm.structures.alignments.task import AlignmentTask
+from distsvm.structures.classes.task import BinaryTask, MulticlassTask
+from distsvm.structures.sequences.task import SequenceTask
 from distsvm.structures.trees.rows import TreeRows
 from distsvm.structures.trees.synthetic import make_treebank
 from distsvm.structures.trees.task import ParseTask

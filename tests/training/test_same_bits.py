@@ -81,7 +81,7 @@ def alignments():
 
 
 def alignments_ascent():
-    task, data, config = alignments()
+    _, data, config = alignments()
     return (
         AlignmentTask(alignment="global", gaps="affine"),
         _unaligned(data),
