@@ -77,6 +77,7 @@ SEEN = CONTRACTS | {"model"} | WORDS
 OF_STRUCTURES = {
     "estimator.py": CONTRACTS | {"model", "estimators"},
     "latent.py": CONTRACTS | {"training"},
+    "drawing.py": CONTRACTS | {"model"},
     "linear.py": CONTRACTS | {"estimators"},
     "options.py": SEEN,
     "predictions.py": SEEN,

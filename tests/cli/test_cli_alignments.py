@@ -11,7 +11,7 @@ from distsvm.cli import main
 from distsvm.data.synthetic import make_alignments, write_fasta
 from distsvm.model import load_model
 from distsvm.structures.alignments.alignment import encoded
-from distsvm.structures.alignments.drawing import draw_alignment
+from distsvm.structures.alignments.drawing import draw_alignment, matrix_svg
 
 QUICK = ["--executor", "serial", "--C-per-example", "1", "--rel-gap", "0.1"]
 CLEAR = {"length": 30, "n_operations": 20, "n_decoys": 3, "shares": (0.7, 0.1, 0.1, 0.1)}
@@ -61,7 +61,10 @@ def test_the_options_of_the_task_reach_the_model(files, capsys, tmp_path):
         (["--loss", "f1"], "--loss f1: expected one of zero-one, residues"),
         (["--gaps", "none"], "--gaps none: expected one of linear, affine"),
         (["--alphabet", "AA"], "--alphabet AA: expected letters that differ"),
-        (["--format", "conll"], "conll is no format of the task; expected jsonl or fasta or stockholm"),
+        (
+            ["--format", "conll"],
+            "conll is no format of the task; expected jsonl or fasta or stockholm",
+        ),
     ],
 )
 def test_options_that_do_not_fit_are_refused_by_name(files, capsys, tmp_path, more, message):
@@ -76,7 +79,7 @@ def test_alignments_that_are_not_given_are_found_under_another_model(files, caps
     run(capsys, *train_words(unknown, tmp_path / "m", *words))
     reference = load_model(files.model)
     assert (load_model(tmp_path / "m").task.reference == reference.w).all()
-    err = run(capsys, *train_words(unknown, tmp_path / "n", "--reference", tmp_path), code=1).err
+    err = run(capsys, *train_words(unknown, tmp_path / "n", "--reference", tmp_path), code=6).err
     assert str(tmp_path) in err
 
 
@@ -132,3 +135,15 @@ def test_the_matrix_is_shown_written_for_blast_and_drawn(files, capsys, tmp_path
     rows = [line for line in matrix.read_text().splitlines() if not line.startswith("#")]
     assert rows[0].split() == list(model.task.letters)
     assert max(abs(int(cell)) for row in rows[1:] for cell in row.split()[1:]) <= 100
+
+
+def test_the_report_of_a_run_draws_the_scores_of_its_model(files, capsys, tmp_path):
+    run(capsys, *train_words(files.train, tmp_path / "m", "--run-dir", tmp_path / "run"))
+    run(capsys, "report", tmp_path / "run")
+    page = (tmp_path / "run" / "report.html").read_text()
+    model = load_model(tmp_path / "m")
+    assert page.count("<rect x=") >= len(model.task.letters) ** 2
+    assert matrix_svg(model.task, model.w) in page
+    (tmp_path / "run" / "model" / "arrays.npz").write_bytes(b"")
+    run(capsys, "report", tmp_path / "run")
+    assert "Scores of pairs" not in (tmp_path / "run" / "report.html").read_text()

@@ -23,5 +23,6 @@ STRUCTURE = Structure(
     predictions=f"{_HOME}.predictions:PREDICTIONS",
     scores=f"{_HOME}.scores:SCORES",
     inspection=f"{_HOME}.inspection:INSPECTION",
+    picture=f"{_HOME}.drawing:picture",
     problems=f"{_HOME}.problems:problems",
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from distsvm.model import Model
 from distsvm.structures.alignments.alignment import Alignment
 from distsvm.structures.alignments.task import AlignmentTask
 
@@ -60,6 +61,12 @@ def alignments_svg(found: Sequence[tuple[Any, Alignment]]) -> str:
         f'font-size="14" fill="currentColor" xml:space="preserve">\n'
         f"<title>{len(lines)} alignments</title>\n{texts}\n</svg>\n"
     )
+
+
+def picture(model: Model) -> tuple[str, str]:
+    """What the report of a run shows of its model."""
+    assert isinstance(model.task, AlignmentTask)
+    return "Scores of pairs of letters", matrix_svg(model.task, model.w)
 
 
 def matrix_svg(task: AlignmentTask, w: np.ndarray) -> str:
