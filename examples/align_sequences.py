@@ -21,7 +21,9 @@ if __name__ == "__main__":
     result = aligner.result_
     print(f"certificate {result.certificate}: {result.dual:.3f} ≤ optimum ≤ {result.primal:.3f}")
     print(f"{result.n_rounds} rounds, {result.n_oracle_calls} searches among decoys")
-    print(f"test: {aligner.score(test_inputs, test_outputs):.4f} of homologues found, 0.09 by chance")
+    print(
+        f"test: {aligner.score(test_inputs, test_outputs):.4f} of homologues found, 0.09 by chance"
+    )
     first, others = aligner.gap_scores_
     print(f"a letter alone scores {first:.3f}")
 

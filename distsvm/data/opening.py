@@ -49,11 +49,11 @@ def open_data(
         and files are tables, and lists are not.
     format : str, optional
         What the files are, where their names do not say it: "svmlight", "libsvm", "parquet",
-        "arrow", "conll", "conllu", "svmhmm", "treebank", "jsonl", or "text", which can only be
-        predicted on.
+        "arrow", "conll", "conllu", "svmhmm", "treebank", "fasta", "stockholm", "jsonl", or "text",
+        which can only be predicted on.
     **options
         For files, what their reader takes: see SvmlightData, ParquetData, ParquetValues, ConllData,
-        ConlluData, SvmHmmData, TreebankData, JsonlData and TextData.
+        ConlluData, SvmHmmData, TreebankData, FastaData, StockholmData, JsonlData and TextData.
 
     Notes
     -----
@@ -65,7 +65,8 @@ def open_data(
        outputs, strings in a list are inputs. Names in .parquet, .pq, .arrow, .feather are Parquet
        or Arrow; those in .svm, .svmlight, .libsvm, .txt, .dat, .t, .tr, .val, .scale or without an
        ending are svmlight; those in .conll, .conllu, .svmhmm are sentences of that format; those in
-       .mrg, .tree, .trees, .brackets, .ptb are trees in brackets; those in .jsonl, .ndjson are JSON
+       .mrg, .tree, .trees, .brackets, .ptb are trees in brackets; those in .fasta, .fa, .afa, .sto,
+       .stk, .stockholm are alignments; those in .jsonl, .ndjson are JSON
        objects, one a line; where inputs are never rows of features, .txt is plain text, one
        sentence a line. All text may be packed (.gz, .bz2, .xz). Files elsewhere are named by URIs,
        such as s3://bucket/folder/*.svm; see distsvm.data.remote.
