@@ -66,10 +66,10 @@ def open_data(
        or Arrow; those in .svm, .svmlight, .libsvm, .txt, .dat, .t, .tr, .val, .scale or without an
        ending are svmlight; those in .conll, .conllu, .svmhmm are sentences of that format; those in
        .mrg, .tree, .trees, .brackets, .ptb are trees in brackets; those in .fasta, .fa, .afa, .sto,
-       .stk, .stockholm are alignments; those in .jsonl, .ndjson are JSON
-       objects, one a line; where inputs are never rows of features, .txt is plain text, one
-       sentence a line. All text may be packed (.gz, .bz2, .xz). Files elsewhere are named by URIs,
-       such as s3://bucket/folder/*.svm; see distsvm.data.remote.
+       .stk, .stockholm are alignments; those in .jsonl, .ndjson are JSON objects, one a line; where
+       inputs are never rows of features, .txt is plain text, one sentence a line. All text may be
+       packed (.gz, .bz2, .xz). Files elsewhere are named by URIs, such as
+       s3://bucket/folder/*.svm; see distsvm.data.remote.
     3. Without outputs, a tuple of two that begins with a list, array, sparse matrix or data frame
        holds (inputs, outputs).
     4. A NumPy array, SciPy sparse matrix or data frame of two dimensions is a table of features,
