@@ -4,11 +4,11 @@ Run: python benchmarks/chaos.py [--executor ray] [--solver multi-plane] [--storm
 
 A run of some minutes, while a thread kills a worker with SIGKILL every few seconds, whatever it is
 at: loading, in an oracle call, between rounds, being built again. Victims and pauses are drawn from
-the seed. It is compared with the same run left in peace: the objective may differ by no more than
+the seed. It is compared with the same run without kills: the objective may differ by no more than
 C·eps, and no process may be left. Else the code is 1.
 
 With --storm one, two or all of three workers are killed or stopped every 0.3 to 2.5 s, about as
-often as a worker can be built again: the run must end all the same.
+often as a worker can be built again: the run must still end.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Run: python benchmarks/soak.py [--minutes 30] [--executor ray] [--solver multi-p
 
 Runs with checkpoints, one after another in one process. After each, what the driver and the workers
 hold for themselves (USS; pages shared with others are not counted), open files of the driver, and
-blocks in /dev/shm. The runs are told in tenths, by their medians; the first is for warming up.
-Ends with code 1 if anything has grown.
+blocks in /dev/shm. The table has the medians of each tenth of the runs; the first tenth is for
+warming up. Ends with code 1 if anything has grown.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def test_every_option_of_training_is_declared_once():
     assert set(names) == {own.name for own in CHECKED}
 
 
-def test_who_takes_an_option_by_another_way_has_its_default():
+def test_an_argument_with_the_name_of_an_option_has_its_default():
     assert Limits().min_workers == RayOptions().min_workers
 
 
@@ -237,7 +237,7 @@ def test_a_structure_of_another_package_has_flags_for_its_task_and_files(
     assert "`--wood`" in tables()
 
 
-def test_an_option_of_a_reader_says_the_formats_that_it_is_for():
+def test_an_option_of_a_reader_names_its_formats():
     found = {own.name: own.of for own in reader_options()}
     assert found["tag"] == ("conll", "conllu")
     assert found["word"] == ("conll",)

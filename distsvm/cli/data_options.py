@@ -7,7 +7,7 @@ from typing import Any
 
 from distsvm.cli.parser import ABSENT, Group, Parser
 from distsvm.cli.parts import all_structures, by_title
-from distsvm.data.files import PACKED
+from distsvm.data.files import COMPRESSED
 from distsvm.data.formats import TEXT, ending_of, file_formats, formats_read, reader_options
 from distsvm.data.opening import kind_of_files, open_data
 from distsvm.errors import ConfigError
@@ -40,7 +40,7 @@ def add_data(parser: Parser, *, required_labels: bool = True, trained: bool = Fa
     group.flag(
         "--data", files, required=required_labels, metavar="FILE",
         help="files, folders or patterns, here or elsewhere (s3://bucket/folder/*.svm). "
-        f"{by_title(endings)}. All text may be packed ({' '.join(PACKED)})"
+        f"{by_title(endings)}. All text may be compressed ({' '.join(COMPRESSED)})"
         + ("" if required_labels else f". Plain text ({plain}) has one sentence a line, also from "
            "standard input (-)"),
     )  # fmt: skip

@@ -5,6 +5,7 @@ import logging
 
 import numpy as np
 import pytest
+from parse_enumeration import grammar_of
 from pieced import MEMORY_MB, write_packed
 
 from distsvm import train
@@ -13,13 +14,13 @@ from distsvm.errors import DataError
 from distsvm.report.page import page
 from distsvm.report.view import read_run
 from distsvm.structures.sequences.task import SequenceTask
-from distsvm.structures.trees.grammar import Grammar, rules_of
+from distsvm.structures.trees.grammar import rules_of
 from distsvm.structures.trees.synthetic import make_treebank
 from distsvm.structures.trees.task import ParseTask
 from distsvm.wording import message_of
 
 TREES = make_treebank(90, max_length=10, seed=0)
-GRAMMAR = Grammar.learn(TREES[8:20])
+GRAMMAR = grammar_of(TREES[8:20])
 INSIDE = [i for i, tree in enumerate(TREES) if rules_of(tree).keys() <= set(GRAMMAR.rules)]
 
 
