@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.estimators.compiled import REQUIRED, CompiledEstimator, weighted_share
+from distsvm.estimators.task_arguments import declared_task
 from distsvm.estimators.training import warn_if_cut_short
 from distsvm.options import declared, documented, usual
 from distsvm.structures.alignments.answers import found
@@ -50,6 +51,8 @@ class SequenceAligner(CompiledEstimator):
         As in StructuralSVM, of the last training.
     """
 
+    task_class = AlignmentTask
+
     loss: str = usual(AlignmentTask, "losses")
     loss_scale: float = usual(AlignmentTask, "loss_scale")
     alignment: str = usual(AlignmentTask, "alignment")
@@ -59,14 +62,7 @@ class SequenceAligner(CompiledEstimator):
     alternations: int = 10
 
     def _task(self) -> AlignmentTask:
-        return AlignmentTask(
-            losses=self.loss,
-            loss_scale=self.loss_scale,
-            alignment=self.alignment,
-            gaps=self.gaps,
-            symmetric=bool(self.symmetric),
-            alphabet=self.alphabet,
-        )
+        return declared_task(AlignmentTask, self, reference=None)
 
     def _train(self, task: Any, data: Any, **data_options: Any) -> None:
         turns = train_in_turns(

@@ -13,7 +13,7 @@ from distsvm import checks
 from distsvm.data.features import frozen
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
-from distsvm.kinds import Kind, Text, choice, truth
+from distsvm.kinds import Kind, choice, text, truth
 from distsvm.messages import Summary
 from distsvm.options import check_fields, option
 from distsvm.oracles.shared_options import loss_scale_option
@@ -94,7 +94,7 @@ class AlignmentTask(Task):
         "two",
     )  # fmt: skip
     alphabet: str = option(
-        "", kind=Text(), metavar="LETTERS", usual="those of the training data",
+        "", kind=text, metavar="LETTERS", usual="those of the training data",
         help="the letters that sequences may have; others are refused",
     )  # fmt: skip
     reference: np.ndarray | None = option(
