@@ -135,8 +135,9 @@ class Pairs:
         self.x, self.y = (
             Ragged.of(list(rng.integers(0, 20, (n, length))), np.uint8) for _ in range(2)
         )
-        self.matrix = rng.integers(-4, 2, (20, 20)).astype(float)
-        np.fill_diagonal(self.matrix, rng.integers(4, 10, 20))
+        # Symmetric, as parasail's striped routines read the matrix the other way round.
+        half = np.tril(rng.integers(-4, 2, (20, 20)), -1)
+        self.matrix = (half + half.T + np.diag(rng.integers(4, 10, 20))).astype(float)
         self.texts = [
             ["".join(LETTERS[k] for k in part.row(i)) for i in range(n)]
             for part in (self.x, self.y)

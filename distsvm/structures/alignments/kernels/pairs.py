@@ -75,7 +75,7 @@ def align(
     letters that is alone in the truth, and takes it off twice if it is a pair there. The constant,
     of the empty alignment, is left out.
     """
-    begin = 0
+    begin, trace = 0, np.empty(0, np.uint8)
     while begin < order.size:
         k = order[begin]
         cells = (x_starts[of_x[k] + 1] - x_starts[of_x[k]] + 1) * (
@@ -89,7 +89,8 @@ def align(
         lanes_y, ny = laid_out(y, y_starts, of_y[group], width - 1)
         scored, where = np.empty(group.size, S.dtype), np.empty(group.size, np.int64)
         columns = lanes_y.size // group.size
-        trace = np.empty(lanes_x.size * columns, np.uint8)
+        if trace.size < lanes_x.size * columns:
+            trace = np.empty(lanes_x.size * columns, np.uint8)
         if truth is None:
             fill(
                 S, width, open_, extend, floor, lanes_x, nx, lanes_y, ny, None, scored, where, trace
