@@ -24,8 +24,7 @@ from support import machine, peer, table
 from distsvm.blas import one_thread
 from distsvm.executors import make_executor
 from distsvm.messages import Sums
-from distsvm.planning.constants import MEASURED, Constants
-from distsvm.planning.cost import Problem, plan
+from distsvm.planning.cost import MEASURED, Constants, Problem, plan
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import psutil
-from chaos import CONFIG, workers
+from chaos import config_of, workers
 from memory import uss
 from support import MB, machine, table
 
@@ -79,7 +79,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             train(
                 MulticlassTask(), data, executor=args.executor, n_workers=2, callbacks=[watch],
-                solver=args.solver, run_dir=Path(folder) / "run", checkpoint_rounds=50, **CONFIG,
+                solver=args.solver, run_dir=Path(folder) / "run", checkpoint_rounds=50,
+                **config_of(args.solver),
             )  # fmt: skip
     parts = [median(part) for part in tenths(watch.samples)]
     table(

@@ -181,7 +181,7 @@ class Solver(ABC, Generic[R, S]):
 
 CAPABILITIES = {
     "planes": "sums of planes (accumulate and values)",
-    "steps": "steps of the dual over held planes (climber and fill_gram)",
+    "steps": "steps of the dual over held planes (vectors)",
 }
 """What a solver may need of an oracle, in words."""
 

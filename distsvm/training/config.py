@@ -28,10 +28,10 @@ from distsvm.options import (
     option,
     refuse_unknown,
 )  # fmt: skip
-from distsvm.registry import SOLVERS
+from distsvm.registry import SOLVERS, solver_named
 from distsvm.solvers.options import options_of_solvers, solver_options
 from distsvm.uris import check_secretless
-from distsvm.wording import message
+from distsvm.wording import Name, Setting, message
 
 OBJECTIVE = "objective: min_w ½‖w‖² + C·R(w), R(w) = Σ c_i·H_i(w) / Σ c_i"
 STOPPING = "when to stop (whatever comes first)"
@@ -213,6 +213,16 @@ class TrainConfig:
         """Return the solvers of which options are given."""
         given = self.solver_options.keys()
         return [name for name, cls in solver_options().items() if declared(cls).keys() & given]
+
+    def check_options_of(self, solver: str) -> None:
+        """Refuse the options of other solvers, in a run that this one trains."""
+        own = declared(solver_named(solver).Options)
+        for name in sorted(self.solver_options.keys() - own.keys()):
+            other = next(one for one, cls in solver_options().items() if name in declared(cls))
+            setting = Setting("solver", other)
+            raise ConfigError(
+                message("{} is for {}, and this run's is {}", Name(name), setting, solver)
+            )
 
     def as_dict(self) -> dict[str, Any]:
         """Return all options by name, without defaults of solvers."""

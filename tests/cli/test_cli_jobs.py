@@ -59,7 +59,7 @@ def test_a_run_is_sent_followed_looked_at_and_resumed_by_name(cluster, config, c
     assert json.loads((folder / "run.json").read_text())["config"]["C"] == 50
 
     out = run(capsys, "status", "spam", *ADDRESS).out
-    assert "7: a training run ended before the wished gap" in out
+    assert "7: a training run ended before the target gap" in out
     assert "gap/C" in out
     assert str(folder) in run(capsys, "status", *ADDRESS).out
     assert "round 1 fresh" in run(capsys, "logs", "spam", *ADDRESS).out
@@ -204,7 +204,7 @@ def test_ctrl_c_leaves_the_job_running_and_says_how_to_get_back(cluster, config,
     said = run(capsys, *words, *ADDRESS, code=130)
     assert "round 1" in said.out
     (id,) = closed
-    assert f"the job {id} goes on" in said.err
+    assert f"the job {id} is still running" in said.err
     assert f"follow it: distsvm logs --follow {id} --address {URL}" in said.err
     assert "Traceback" not in said.err
 
