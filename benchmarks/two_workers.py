@@ -37,6 +37,7 @@ from distsvm.structures.alignments.synthetic import make_alignments
 from distsvm.structures.alignments.task import AlignmentTask
 from distsvm.structures.trees.task import ParseTask
 from distsvm.vectors import to_dense
+from distsvm.workers.cut_part import CutPartMaker
 from distsvm.workers.shard_worker import ShardWorker
 
 KINDS = ("threads", "processes", "ray")
@@ -97,7 +98,7 @@ def hosted(kind: str, n_workers: int, specs: list, task: Task) -> Executor:
     options = {"resources_per_worker": {"CPU": 0.5}} if kind == "ray" else {}
     executor = make_executor(kind, n_workers, compiled=True, **options)
     executor.start([partial(ShardWorker, spec) for spec in specs])
-    executor.prepare("bind", task, "margin", 0, False, 0)
+    executor.prepare("bind", task, "margin", CutPartMaker(0), False, 0)
     return executor
 
 
@@ -144,7 +145,7 @@ def measure(
     group = [range(len(specs))]
 
     def round_of(executor: Executor) -> Sums:
-        return executor.reduce("fresh", w, groups=group)[0]
+        return executor.reduce("on_part", "fresh", w, groups=group)[0]
 
     with hosted(kind, 1, specs, task) as single, hosted(kind, 2, specs, task) as double:
         for executor in (single, double):
@@ -176,7 +177,7 @@ def main() -> None:
     task = problem.task
     task = task.prepare(reduce(add, [task.scan(worker.shard) for worker in own]))
     for worker in own:
-        worker.bind(task, "margin", 0, False, 0)
+        worker.bind(task, "margin", CutPartMaker(0), False, 0)
     w = problem.start(task)
     rows, ceilings = [], []
     with one_thread():
