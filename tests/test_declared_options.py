@@ -277,7 +277,7 @@ def test_a_structure_of_another_package_has_flags_for_its_task_and_files(
 
 @dataclasses.dataclass(frozen=True)
 class RivalTask(MulticlassTask):
-    price: float = option(1.0, flag="--gap-cost", kind=number(), metavar="P", help="of another")
+    price: float = option(1.0, flag="--rung-cost", kind=number(), metavar="P", help="of another")
 
 
 RIVAL_OPTIONS = Options(declared(RivalTask))
@@ -292,13 +292,13 @@ RIVAL = Structure(
 def test_two_structures_with_one_flag_for_different_fields_are_refused(monkeypatch, capsys):
     points = {
         name: EntryPoint(name, f"{__name__}:{found}", "of a test")
-        for name, found in (("alignments", "ADDED"), ("rivals", "RIVAL"))
+        for name, found in (("ladders", "ADDED"), ("rivals", "RIVAL"))
     }
     monkeypatch.setattr(STRUCTURES, "_points", points)
     monkeypatch.setattr(STRUCTURES, "_loaded", {})
     assert main(["train", "--task", "rival", "--data", "a", "--model", "m"]) == 2
     assert (
-        "--gap-cost is declared twice: for 'gap_cost' (task: alignments only) and for 'price' "
+        "--rung-cost is declared twice: for 'rung_cost' (task: ladders only) and for 'price' "
         "(task: rivals only); one of them needs another flag"
     ) in capsys.readouterr().err
 
