@@ -3,7 +3,7 @@
 Another package adds one by an entry point, in its pyproject.toml:
 
     [project.entry-points."distsvm.structures"]
-    alignments = "its_package.alignments:STRUCTURE"
+    rings = "its_package.rings:STRUCTURE"
 
     [project.entry-points."distsvm.solvers"]
     subgradient = "its_package.subgradient:Subgradient"
@@ -133,7 +133,10 @@ STRUCTURES: Registry[Structure] = Registry(
     "distsvm.structures",
     "structure",
     "distsvm.oracles.structure:Structure",
-    {name: f"distsvm.structures.{name}:STRUCTURE" for name in ("classes", "sequences", "trees")},
+    {
+        name: f"distsvm.structures.{name}:STRUCTURE"
+        for name in ("classes", "sequences", "trees", "alignments")
+    },
 )
 
 

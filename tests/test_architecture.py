@@ -71,12 +71,14 @@ ALLOWED = {
 # know more; a task, which every worker imports, may not.
 CONTRACTS = ORACLES | {"workers"}
 WORDS = {f"cli.{name}" for name in (
-    "counts", "formatting", "output", "parser", "parts", "signs", "small_files", "strongest",
-    "targets", "writer",
+    "counts", "drawings", "formatting", "output", "parser", "parts", "signs", "small_files",
+    "strongest", "targets", "writer",
 )}  # fmt: skip
 SEEN = CONTRACTS | {"model"} | WORDS
 OF_STRUCTURES = {
     "estimator.py": CONTRACTS | {"model", "estimators"},
+    "latent.py": CONTRACTS | {"training"},
+    "drawing.py": CONTRACTS | {"model"},
     "linear.py": CONTRACTS | {"estimators"},
     "options.py": SEEN,
     "predictions.py": SEEN,
@@ -190,7 +192,7 @@ LOADED = """
 import pickle, sys
 import numpy as np
 loaded = {name: pickle.loads(found) for name, found in pickle.load(open(sys.argv[1], "rb")).items()}
-assert len(loaded) == 4, loaded
+assert len(loaded) == 5, loaded
 import distsvm
 model = distsvm.load_model(sys.argv[2])
 model.predict(np.eye(3), executor="serial")

@@ -62,7 +62,7 @@ class TrainedEstimator(BaseEstimator):
     def _train(self, task: Task, data: Any, **data_options: Any) -> None:
         """Set result_, model_ and n_iter_; `data` is a data set, or files with their options."""
         result = train(task, data, data_options=data_options, **self._config())
-        _warn_if_cut_short(result)
+        warn_if_cut_short(result)
         self.result_: TrainResult = result
         self.model_: Model = result.model
         self.n_iter_: int = result.n_rounds
@@ -98,7 +98,8 @@ def _seed(random_state: Any) -> int | None:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def _warn_if_cut_short(result: TrainResult) -> None:
+def warn_if_cut_short(result: TrainResult) -> None:
+    """Warn where a limit ended the run before its gap was certified."""
     if result.stop_reason in ("max_rounds", "max_seconds"):
         warnings.warn(
             f"stopped by {result.stop_reason} after {result.n_rounds} rounds with a gap of "

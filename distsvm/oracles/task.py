@@ -111,6 +111,10 @@ class Task(ABC):
     def loss(self, y: Any, y_hat: Any) -> float:
         """Δ(y, ŷ): not negative, and 0 when they are equal."""
 
+    def competes(self, y: Any, y_hat: Any) -> bool:
+        """Whether ŷ is an output in training on y; most tasks have all outputs of the input."""
+        return True
+
     @abstractmethod
     def decode(self, w: np.ndarray, x: Any) -> Any:
         """argmax_ŷ ⟨w, Ψ(x, ŷ)⟩, the prediction. w is read-only."""

@@ -6,8 +6,9 @@ from run_examples import history
 from scipy import sparse
 from toy_tasks import ToyChain, toy_chains
 
-from distsvm import MulticlassTask, train
+from distsvm import AlignmentTask, MulticlassTask, train
 from distsvm.data.synthetic import make_multiclass, make_sparse_multiclass
+from distsvm.structures.alignments.synthetic import make_alignments
 from distsvm.structures.sequences.task import SequenceTask
 from distsvm.structures.trees.synthetic import make_treebank
 from distsvm.structures.trees.task import ParseTask
@@ -93,11 +94,33 @@ def codes_ascent():
     return MulticlassTask(codes=codes), data, config | ASCENT | {"rescaling": "slack"}
 
 
+def alignments():
+    inputs, outputs = make_alignments(30, length=25, n_operations=12, n_decoys=4)
+    return AlignmentTask(), (inputs, outputs), {
+        "C": 30.0, "eps": 0.05, "n_shards": 6, "solver": "one-slack",
+    }  # fmt: skip
+
+
+def alignments_ascent():
+    _, data, config = alignments()
+    return (
+        AlignmentTask(alignment="global", gaps="affine"),
+        _unaligned(data),
+        config | ASCENT | {"n_blocks": 3},
+    )
+
+
+def _unaligned(data):
+    """The homologues without their alignments, which workers then find."""
+    return data[0], [y.candidate for y in data[1]]
+
+
 PROBLEMS = {
     make.__name__: make
     for make in (
         dense, dense32, csr, chains, dense_ascent, csr_ascent, chains_ascent, tags_ascent,
         trees_ascent, codes_ascent,
+        alignments, alignments_ascent,
     )
 }  # fmt: skip
 _reference = {}
