@@ -122,6 +122,10 @@ class Solver(ABC, Generic[R, S]):
         """Refuse, with a ConfigError, options that do not fit where the run is to be."""
 
     @classmethod
+    def check_task(cls, options: Any, task: Task, rescaling: str) -> None:
+        """Refuse, with a ConfigError, a task that has what the solver needs but not with these."""
+
+    @classmethod
     def default_blocks(cls, options: Any, place: Place) -> int | None:
         """The number of blocks unless it is given; None for as many as workers can share."""
         return 1
@@ -182,6 +186,7 @@ class Solver(ABC, Generic[R, S]):
 CAPABILITIES = {
     "planes": "sums of planes (accumulate and values)",
     "steps": "steps of the dual over held planes (climber and fill_gram)",
+    "sequential": "exact steps of the dual over all outputs of an example (sequential)",
 }
 """What a solver may need of an oracle, in words."""
 

@@ -33,6 +33,7 @@ from distsvm.structures.classes.kernels.climb_whole import ClassProblem
 from distsvm.structures.classes.kernels.steps import Coding
 
 if TYPE_CHECKING:
+    from distsvm.structures.classes.sequential import SequentialBlock
     from distsvm.structures.classes.task import ClassTask
 
 PIECE_BYTES = 4 << 20
@@ -142,6 +143,14 @@ class ClassOracle(Oracle):
         climb_classes.gram_of_classes(
             frozen(rows), frozen(slots), self.coding, held, frozen(outputs), self.square_norms
         )
+
+    def sequential(
+        self, formulation: str, weight: np.ndarray, C_share: float, seed: int, block: int
+    ) -> SequentialBlock:
+        """A block of the sequential dual method; see there."""
+        from distsvm.structures.classes.sequential import SequentialBlock
+
+        return SequentialBlock(self, formulation, weight, C_share, seed, block)
 
     def call_work(self) -> float:
         return CALL_WORK * float(self.rows.costs().mean()) * self.task.n_codes
