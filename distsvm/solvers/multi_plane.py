@@ -444,7 +444,6 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
             seconds=dict(state.clock.seconds),
         )
 
-
     def _own(self, state: MultiPlaneState) -> dict[str, float]:
         """The values of the columns that are the solver's own."""
         return {

@@ -11,13 +11,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from distsvm.errors import DataError
+from distsvm.errors import ConfigError, DataError
 from distsvm.estimators.task_arguments import intercept_value
-from distsvm.estimators.training import TrainedEstimator, arguments
+from distsvm.estimators.training import TrainedEstimator, arguments, default_of
 from distsvm.options import declared, documented, usual
 from distsvm.oracles.unseen import tell_unseen
 from distsvm.structures.classes.linear import LinearForm
 from distsvm.structures.classes.task import BinaryTask, ClassTask, MulticlassTask
+from distsvm.training.config import all_options
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -95,7 +96,8 @@ class ClassSVC(ClassifierMixin, TrainedEstimator):
         return tags
 
 
-@documented(declared(ClassTask).values(), arguments())
+@documented(declared(ClassTask).values(), [all_options()["formulation"]], arguments())
+@dataclass(kw_only=True, eq=False, repr=False)
 class MulticlassSVC(ClassSVC):
     """A linear classifier of k ≥ 2 classes: Crammer and Singer's SVM, trained to a certified gap.
 
@@ -110,6 +112,7 @@ class MulticlassSVC(ClassSVC):
     {}
     fit_intercept : bool, default True
         Whether each class has an intercept: the weight of a constant feature, regularised too.
+    {}
     {}
     solver_options : dict, optional
         Further options of training: stabilise, refresh_fraction, qp, idle_solves, max_cuts,
@@ -134,6 +137,13 @@ class MulticlassSVC(ClassSVC):
     """
 
     task_class = MulticlassTask
+
+    formulation: str = default_of("formulation")
+
+    def _config(self) -> dict[str, Any]:
+        if self.solver_options and "formulation" in self.solver_options:
+            raise ConfigError("solver_options names formulation, which is an argument of its own")
+        return super()._config() | {"formulation": self.formulation}
 
 
 class BinarySVC(ClassSVC):

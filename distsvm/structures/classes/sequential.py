@@ -73,7 +73,7 @@ class SequentialBlock:
             n_calls, n_visits, total, late = self._loops(Z, todo)
             u = form.change(Z, w, todo.sigma)
         gap = float(form.duals.gap.sum())
-        n_support = int(form.duals.count.sum())
+        n_support = int(form.duals.filled.sum())
         return Ascended(
             u=compact(u), linear=total.linear, gain=total.gain, holding=holding, upper=upper,
             exact=True, gap=gap, held_gap=gap, n_calls=n_calls, n_visits=n_visits,
@@ -158,9 +158,9 @@ class SequentialBlock:
         """Everything that a later run needs to go on with the same bits: α, and no planes."""
         own = {"number": np.array(self.number), "gap": self.form.duals.gap}
         for name, lists in (("", self.form.lists), ("before_", self._before)):
-            filled = np.arange(lists.output.shape[1]) < lists.count[:, None]
+            filled = np.arange(lists.output.shape[1]) < lists.filled[:, None]
             own |= {
-                f"{name}count": lists.count, f"{name}output": lists.output[filled],
+                f"{name}count": lists.filled, f"{name}output": lists.output[filled],
                 f"{name}alpha": lists.alpha[filled],
                 f"{name}size": np.array(lists.output.shape[1]),
             }  # fmt: skip

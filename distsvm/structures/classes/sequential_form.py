@@ -31,7 +31,7 @@ class Lists(NamedTuple):
 
     output: np.ndarray
     alpha: np.ndarray
-    count: np.ndarray
+    filled: np.ndarray
 
     def copy(self) -> Lists:
         return Lists(*(np.array(array) for array in self))
@@ -141,13 +141,13 @@ class Form(ABC):
         output, alpha = np.zeros((n, size), np.int32), np.zeros((n, size))
         output[:, : lists.output.shape[1]] = lists.output
         alpha[:, : lists.alpha.shape[1]] = lists.alpha
-        return Lists(output, alpha, lists.count)
+        return Lists(output, alpha, lists.filled)
 
     def mixed(self, before: Lists, share: float) -> None:
         """Go back to (1 − share)·before + share·now."""
         now, n = self.lists, self.oracle.n
         size = before.output.shape[1] + now.output.shape[1]
-        to, to_alpha, count = np.zeros((n, size), np.int32), np.zeros((n, size)), now.count.copy()
+        to, to_alpha, count = np.zeros((n, size), np.int32), np.zeros((n, size)), now.filled.copy()
         dual_lists.mix_lists(
             *map(frozen, before), *map(frozen, now), share, to, to_alpha, count
         )  # fmt: skip
@@ -162,7 +162,7 @@ class Form(ABC):
         full = duals.alpha >= duals.total[:, None]
         alpha = np.minimum(factor * duals.alpha, total[:, None])
         alpha[full] = np.broadcast_to(total[:, None], alpha.shape)[full]
-        alpha[np.arange(alpha.shape[1]) >= duals.count[:, None]] = 0.0
+        alpha[np.arange(alpha.shape[1]) >= duals.filled[:, None]] = 0.0
         self.duals = duals._replace(alpha=alpha, total=total, gap=factor * duals.gap)
 
 
@@ -268,9 +268,7 @@ class PairForm(Form):
 FORMS = {WESTON_WATKINS: BoxesForm, ONE_VS_REST: RestForm}
 
 
-def form_of(
-    oracle: ClassOracle, formulation: str, total: np.ndarray, slack: bool
-) -> Form:
+def form_of(oracle: ClassOracle, formulation: str, total: np.ndarray, slack: bool) -> Form:
     """The dual of a formulation, whose α are at most these totals.
 
     With slack rescaling and one loss L of every mistake, a hinge is L times that of loss 1.
@@ -291,14 +289,10 @@ def _entries(oracle: ClassOracle) -> Entries:
         return Entries(frozen(values), frozen(columns), frozen(starts), False, square)
     X = rows.values
     n, d = X.shape
-    filled = sum(
-        int(np.count_nonzero(X[first : first + PIECE])) for first in range(0, n, PIECE)
-    )
+    filled = sum(int(np.count_nonzero(X[first : first + PIECE])) for first in range(0, n, PIECE))
     if filled >= FILLED * n * d:
         every = np.arange(d, dtype=np.int32)
         starts = np.arange(0, n * d + 1, d) if d else np.zeros(n + 1, np.int64)
         return Entries(frozen(X.reshape(-1)), frozen(every), frozen(starts), True, square)
     some = sparse.csr_matrix(X)
-    return Entries(
-        frozen(some.data), frozen(some.indices), frozen(some.indptr), False, square
-    )
+    return Entries(frozen(some.data), frozen(some.indices), frozen(some.indptr), False, square)

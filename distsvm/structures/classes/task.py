@@ -24,8 +24,8 @@ from distsvm.oracles.shared_options import loss_scale_option
 from distsvm.oracles.task import LATER, Circumstances, Task
 from distsvm.structures.classes.option_kinds import ClassWeight, Losses
 from distsvm.structures.classes.oracle import ClassOracle
-from distsvm.structures.classes.sequential_form import CRAMMER_SINGER
 from distsvm.structures.classes.scan import summarise
+from distsvm.structures.classes.sequential_form import CRAMMER_SINGER
 from distsvm.vectors import SparseVector
 from distsvm.wording import Setting, Value, message
 

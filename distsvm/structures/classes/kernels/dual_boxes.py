@@ -48,7 +48,7 @@ def boxes_step(value, alpha, n, total, curvature, alone, new):
 
 @kernel
 def _common(value, alpha, n, total, curvature):
-    """The S that is Σ clip(value / curvature − S, −α, total − α): Newton's method between bounds."""
+    """The S that is Σ clip(value / curvature − S, −α, total − α), by Newton's method."""
     low, high, S = -np.inf, np.inf, 0.0
     for _ in range(MAX_ROOT_STEPS):
         free, known = 0, 0.0

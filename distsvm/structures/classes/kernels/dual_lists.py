@@ -13,7 +13,7 @@ def free_rows(rows, simplex, duals, out):
     """Write those of the rows whose α are not all at bounds; how many there are."""
     n = 0
     for i in rows:
-        count, total = duals.count[i], duals.total[i]
+        count, total = duals.filled[i], duals.total[i]
         free = simplex and count > 1
         for a in range(count):
             free = free or duals.alpha[i, a] < total

@@ -45,7 +45,7 @@ def visit_pairs(rows, times, entries, problem, duals, sigma, tol, z):
         value = q - s if y == 1 else q + s
         gaps[i] = total * max(0.0, value) - old * value
         curvature = sigma * times * norms[i]
-        if not (value > tol and old < total or value < -tol and old > 0.0):
+        if not ((value > tol and old < total) or (value < -tol and old > 0.0)):
             continue
         if curvature * total <= ROUNDING * abs(value):
             new = total if value > 0.0 else 0.0

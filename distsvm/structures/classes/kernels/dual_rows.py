@@ -34,11 +34,11 @@ class ClassLosses(NamedTuple):
 
 
 class Duals(NamedTuple):
-    """The classes with α > 0 of each example, `count` of them, and what was last seen of it."""
+    """The classes with α > 0 of each example, `filled` of them, and what was last seen of it."""
 
     output: np.ndarray  # int32 (n, size)
     alpha: np.ndarray  # (n, size)
-    count: np.ndarray  # int32 (n,)
+    filled: np.ndarray  # int32 (n,)
     total: np.ndarray  # (n,): the sum of all α with the truth's; or the largest of each
     gap: np.ndarray  # (n,): its share of the gap
 

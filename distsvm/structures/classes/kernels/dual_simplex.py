@@ -45,7 +45,7 @@ def simplex_step(value, alpha, n, rest, total, curvature, new):
                 if new[a] - highest > level:
                     own += 1
                     above += new[a] - highest
-            if own == count:
+            if count > 0 and own >= count:  # more than before by rounding alone
                 break
             level, count = (above - size) / own, own
         left = 0.0
