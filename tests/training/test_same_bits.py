@@ -74,10 +74,21 @@ def tags_ascent():
     )
 
 
+def dense_sequential():
+    task, data, config = dense_ascent()
+    return task, data, config | {"solver": "sequential-dual"}
+
+
+def csr_sequential():
+    task, data, config = csr_ascent()
+    return task, data, config | {"solver": "sequential-dual", "formulation": "weston-watkins"}
+
+
 PROBLEMS = {
     make.__name__: make
     for make in (
         dense, dense32, csr, chains, dense_ascent, csr_ascent, chains_ascent, tags_ascent,
+        dense_sequential, csr_sequential,
     )
 }  # fmt: skip
 _reference = {}

@@ -6,10 +6,8 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from distsvm.data.features import DenseRows, frozen
-from distsvm.kernels.rows import PIECE
 from distsvm.oracles.climber import Visits
 from distsvm.structures.classes.kernels import dual_boxes, dual_lists, dual_pairs, dual_simplex
 from distsvm.structures.classes.kernels.dual_rows import ClassLosses, Duals, Entries
@@ -85,20 +83,20 @@ class Form(ABC):
     # --- weights ---------------------------------------------------------------------------
 
     def weights(self, w: np.ndarray) -> np.ndarray:
-        """Z for these w, shape (d + 1, k)."""
-        return w.reshape(self.oracle.scale.size, -1) * self.oracle.scale[:, None]
+        """Z for these w, shape (d + 1, k): a copy."""
+        Z = np.array(w).reshape(self.oracle.scale.size, -1)
+        _multiply(Z, self.oracle.scale)
+        return Z
 
     def change(self, Z: np.ndarray, w: np.ndarray, sigma: float) -> np.ndarray:
-        """u, of which w had none and Z has σ times."""
-        scale = self.oracle.scale
-        W = w.reshape(scale.size, -1)
-        if (scale[:-1] == 1.0).all():
-            u = Z - W
-        else:
-            u = Z / np.where(scale > 0, scale, 1.0)[:, None] - W
-        # Without an intercept its weights stay where they are.
-        u[-1] = 0.0 if scale[-1] == 0 else Z[-1] / scale[-1] - W[-1]
-        return (u if sigma == 1.0 else u / sigma).ravel()
+        """u, of which w had none and Z has σ times; in the place of Z."""
+        _multiply(Z, 1.0 / np.where(self.oracle.scale > 0, self.oracle.scale, 1.0))
+        Z -= w.reshape(Z.shape)
+        if self.oracle.scale[-1] == 0:  # without an intercept its weights stay where they are
+            Z[-1] = 0.0
+        if sigma != 1.0:
+            Z /= sigma
+        return Z.ravel()
 
     def sum(self, lists: Lists) -> tuple[np.ndarray, float]:
         """Σ α·p, of length dim, and Σ α·q."""
@@ -281,6 +279,13 @@ def form_of(oracle: ClassOracle, formulation: str, total: np.ndarray, slack: boo
     return FORMS[formulation](oracle, total, q)
 
 
+def _multiply(Z: np.ndarray, factors: np.ndarray) -> None:
+    """Multiply each feature's weights by its factor; most have factor 1."""
+    rows = np.flatnonzero(factors != 1.0)
+    if rows.size:
+        Z[rows] *= factors[rows, None]
+
+
 def _entries(oracle: ClassOracle) -> Entries:
     """The rows as the kernels take them: dense ones that are mostly 0 as sparse ones."""
     rows, square = oracle.rows, frozen(oracle.scale**2)
@@ -289,10 +294,12 @@ def _entries(oracle: ClassOracle) -> Entries:
         return Entries(frozen(values), frozen(columns), frozen(starts), False, square)
     X = rows.values
     n, d = X.shape
-    filled = sum(int(np.count_nonzero(X[first : first + PIECE])) for first in range(0, n, PIECE))
-    if filled >= FILLED * n * d:
+    starts = np.zeros(n + 1, np.int64)
+    dual_lists.count_entries(frozen(X), starts)
+    if starts[-1] >= FILLED * n * d:
         every = np.arange(d, dtype=np.int32)
         starts = np.arange(0, n * d + 1, d) if d else np.zeros(n + 1, np.int64)
         return Entries(frozen(X.reshape(-1)), frozen(every), frozen(starts), True, square)
-    some = sparse.csr_matrix(X)
-    return Entries(frozen(some.data), frozen(some.indices), frozen(some.indptr), False, square)
+    values, columns = np.empty(starts[-1], X.dtype), np.empty(starts[-1], np.int32)
+    dual_lists.write_entries(frozen(X), values, columns)
+    return Entries(frozen(values), frozen(columns), frozen(starts), False, square)

@@ -2,12 +2,24 @@
 
 import itertools
 import math
+import multiprocessing
+import os
+import signal
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from distsvm import BinaryTask, MulticlassSVC, MulticlassTask, SequenceTask, path, train
+from distsvm import (
+    BinaryTask,
+    Callback,
+    MulticlassSVC,
+    MulticlassTask,
+    SequenceTask,
+    path,
+    resume,
+    train,
+)
 from distsvm.data.synthetic import make_multiclass
 from distsvm.errors import ConfigError, DataError
 from distsvm.structures.classes.kernels.dual_boxes import boxes_step
@@ -147,8 +159,6 @@ def test_a_resumed_run_has_the_same_bits(formulation, n_blocks, tmp_path):
     }  # fmt: skip
     whole = train(MulticlassTask(), X, y, max_rounds=9, **settings)
     train(MulticlassTask(), X, y, max_rounds=4, run_dir=tmp_path / "run", **settings)
-    from distsvm import resume
-
     again = resume(tmp_path / "run", X, y, max_rounds=9)
     assert np.array_equal(whole.model.w, again.model.w)
     assert (whole.primal, whole.dual) == (again.primal, again.dual)
@@ -163,6 +173,37 @@ def test_a_path_of_C_goes_on_from_scaled_duals(formulation):
         alone = train(MulticlassTask(), X, y, C=point.C, **settings)
         assert max(alone.dual, point.dual) <= min(alone.primal, point.primal)
         assert point.gap <= 1e-3 * point.primal
+
+
+class Kill(Callback):
+    """Kills a worker process after a round."""
+
+    def __init__(self, number):
+        self.number, self.killed = number, False
+
+    def on_round(self, record):
+        if record.number == self.number:
+            victim = multiprocessing.active_children()[0]
+            os.kill(victim.pid, signal.SIGKILL)
+            victim.join()
+            self.killed = True
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("after", [1, 5])
+def test_a_killed_worker_costs_no_certificate(formulation, after):
+    X, y, _ = problem(13, 5, n=120)
+    settings = {"C": 20.0, "rel_gap": 1e-3, "formulation": formulation, "n_blocks": 2}
+    settings |= {"solver": "sequential-dual"}
+    alone = train(MulticlassTask(), X, y, executor="serial", **settings)
+    kill = Kill(after)
+    result = train(
+        MulticlassTask(), X, y, executor="processes", n_workers=2, callbacks=[kill], **settings
+    )
+    assert kill.killed
+    assert result.history[-1].n_restarts == 1
+    assert result.stop_reason == "rel_gap"
+    assert max(alone.dual, result.dual) <= min(alone.primal, result.primal)
 
 
 def test_a_start_is_asked_about_first():

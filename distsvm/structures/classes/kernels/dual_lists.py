@@ -80,3 +80,25 @@ def mix_lists(output, alpha, count, new_output, new_alpha, new_count, share, to,
                 to[i, kept], to_alpha[i, kept] = to[i, a], to_alpha[i, a]
                 kept += 1
         n[i] = kept
+
+
+@kernel
+def count_entries(X, starts):
+    """Set where each row's values that are not 0 start, once they are in a row; starts[0] is 0."""
+    for i in range(X.shape[0]):
+        n = 0
+        for j in range(X.shape[1]):
+            if X[i, j] != 0:
+                n += 1
+        starts[i + 1] = starts[i] + n
+
+
+@kernel
+def write_entries(X, values, columns):
+    """Write all values that are not 0, row by row, and their columns."""
+    e = 0
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            if X[i, j] != 0:
+                values[e], columns[e] = X[i, j], j
+                e += 1
