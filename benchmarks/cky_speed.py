@@ -4,7 +4,7 @@ Run: python benchmarks/cky_speed.py               (about 5 minutes; --quick: und
 
 Both sides parse tags with the PCFG of the Penn Treebank sample's training trees. A relaxation is a
 binary step tried over a span and a split whose two parts are both possible. Times are those of one
-core, as the processor counted them for the thread, since a shared machine's clock says little.
+core, as the processor counted them for the thread, because a shared machine's clock is too noisy.
 
 NLTK gets the same rules with the same probabilities (n-ary rules and tags as terminals are its own
 manner, too), from sentences of at most 15 words so that it comes to an end. It closes unary rules
@@ -29,7 +29,15 @@ from typing import Any
 import numpy as np
 from support import machine, peer, penn, table, verdict
 
-from distsvm.structures.trees.kernels.cky_work import count_relaxations
+from distsvm.kernels.options import kernel
+from distsvm.structures.trees.kernels.cky_chart import (
+    Costs,
+    count_slots,
+    fill,
+    make_chart,
+    make_items,
+)
+from distsvm.structures.trees.kernels.cky_rows import cell_of
 from distsvm.structures.trees.task import ParseTask
 from distsvm.structures.trees.tree import TOP, Tree
 from distsvm.vectors import dot
@@ -39,6 +47,38 @@ MAX_CHAIN = 30
 LENGTHS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 25), (26, 30), (31, 40))
 PEER_LENGTHS = ((1, 3), (4, 6), (7, 8), (9, 10), (11, 12))
 SAME = 1e-9  # of log-probabilities: rounding
+
+
+@kernel
+def count_relaxations(tables, weights, words, word_starts, out):
+    """out[i] = binary steps (step, span, split) of sentence i with both children possible."""
+    n_symbols = tables.n_tags + tables.n_phrases
+    for s in range(out.size):
+        sentence = words[word_starts[s] : word_starts[s + 1]]
+        n_words = sentence.size
+        n_cells = cell_of(0, n_words + 1)
+        chart = make_chart(n_cells, n_cells, n_symbols, tables.n_phrases)
+        labels = np.full(n_cells, -1, np.int64)
+        count_slots(n_words, labels, False, chart.first)
+        costs = Costs(0.0, 0.0, 0.0, 0.0, True)
+        items, _ = fill(
+            tables, weights, sentence, labels, costs, False, chart, make_items(1 << 16), 1 << 40
+        )
+        total = 0
+        for j in range(2, n_words + 1):
+            for i in range(j - 1):
+                for k in range(i + 1, j):
+                    left, right = cell_of(i, k), cell_of(k, j)
+                    scores = chart.top[right]
+                    for a in range(chart.n_active[left]):
+                        symbol = chart.active[left, a]
+                        for e in range(tables.row_starts[symbol], tables.row_starts[symbol + 1]):
+                            total += scores[tables.step_right[e]] != -np.inf
+                    for t in range(chart.item_start[left], chart.item_stop[left]):
+                        symbol = items.symbol[t]
+                        for e in range(tables.row_starts[symbol], tables.row_starts[symbol + 1]):
+                            total += scores[tables.step_right[e]] != -np.inf
+        out[s] = total
 
 
 def grammar_of(trees: list[Tree], max_chain: int = MAX_CHAIN) -> ParseTask:

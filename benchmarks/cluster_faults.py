@@ -1,4 +1,4 @@
-"""What happens to whole nodes, to the head and to the driver: seconds to notice, and to go on.
+"""Faults of whole nodes, of the head and of the driver: seconds to notice and to recover.
 
 Run: python benchmarks/cluster_faults.py        (about 2 minutes; needs Ray, and for the last
                                                  fault the right to make namespaces)

@@ -8,18 +8,16 @@ the paper did: a cache of 10 planes an example, and the oracle asked at the mode
 
 LIBLINEAR (scikit-learn's LinearSVC, Crammer–Singer, one core, no intercept) solves the same problem
 at C/(100·n), with an objective of 1e-4 of ours. Its objective is computed here by our formula from
-its weights, so that its answers check ours: no primal value of anybody can be below our dual.
+its weights, so that its answers check ours: no primal value can be below our dual.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from support import covertype, machine, objective, spawned, table
+from support import answers, covertype, liblinear, machine, objective, table
 
 from distsvm import MulticlassTask, TrainResult, train
 
@@ -89,34 +87,18 @@ def compile_all(args: argparse.Namespace) -> None:
 # --- LIBLINEAR -------------------------------------------------------------------------------
 
 
-def liblinear(answer, C: float, n: int, tol: float) -> None:
-    """In a process of its own: fit, and send back (seconds, objective, test accuracy)."""
-    from sklearn.svm import LinearSVC
-
+def theirs(answer, C: float, n: int, tol: float) -> None:
+    """Fit, and send (seconds, objective, test accuracy)."""
     X, y, X_test, y_test = covertype(n)
-    model = LinearSVC(
-        multi_class="crammer_singer", fit_intercept=False, C=C / (LOSS * n), tol=tol, random_state=0
-    )
-    answer.send("ready")
-    started = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of iterations, which this solver does not limit
-        model.fit(X, y)
-    seconds = time.perf_counter() - started
+    answer.send(None)
+    model, seconds, _ = liblinear(X, y, C / (LOSS * n), tol)
     value = objective(LOSS * model.coef_, X, y, C / n, LOSS)
     answer.send((seconds, value, model.score(X_test, y_test)))
 
 
 def run_peer(C: float, n: int, tol: float, limit: float) -> Peer:
-    ours, process = spawned(liblinear, C, n, tol, daemon=True)
-    ours.recv()
-    try:
-        if not ours.poll(limit):
-            return Peer(tol, limit)
-        return Peer(tol, *ours.recv())
-    finally:
-        process.kill()
-        process.join()
+    found = answers(theirs, 1, limit, C, n, tol)
+    return Peer(tol, *found[0]) if found else Peer(tol, limit)
 
 
 # --- tables ----------------------------------------------------------------------------------

@@ -17,14 +17,23 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import os
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from support import covertype, data_folder, machine, mnist, newsgroups, objective, spawned, table
+from support import (
+    answers,
+    covertype,
+    data_folder,
+    liblinear,
+    machine,
+    mnist,
+    newsgroups,
+    objective,
+    table,
+    use_cores,
+)
 
 from distsvm import BinaryTask, MulticlassTask, train
 from distsvm.data.synthetic import make_multiclass, make_sparse_multiclass
@@ -109,7 +118,7 @@ SETS: dict[str, Callable[[], Table]] = {
     "Adult (binary)": adult,
 }
 MADE_HERE = 6
-"""So many of them need no files."""
+"""The number of them, the first, that need no files."""
 
 
 def loaded(name: str, n: int | None) -> Table:
@@ -126,13 +135,9 @@ def is_binary(y: np.ndarray) -> bool:
 # --- each in a process of its own ------------------------------------------------------------
 
 
-def use_one_core() -> None:
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])
-
-
 def ours(answer: Any, name: str, n: int | None, limit: float, way: dict[str, Any]) -> None:
-    use_one_core()
+    answer.send(None)
+    use_cores(1)
     X, y = loaded(name, n)
     task = (BinaryTask if is_binary(y) else MulticlassTask)(intercept_scaling=0.0)
     options = {"executor": "serial", **way}
@@ -145,22 +150,13 @@ def ours(answer: Any, name: str, n: int | None, limit: float, way: dict[str, Any
     answer.send(Run(wall, cpu, result.primal, reached, result.C, result.eps, passes))
 
 
-def peer(answer: Any, name: str, n: int | None, limit: float, C: float) -> None:
+def peer(answer: Any, name: str, n: int | None, C: float) -> None:
     """Send a run for each of TOLS."""
-    from sklearn.svm import LinearSVC
-
-    use_one_core()
+    use_cores(1)
     X, y = loaded(name, n)
-    kind = {"loss": "hinge"} if is_binary(y) else {"multi_class": "crammer_singer"}
     for tol in TOLS:
-        model = LinearSVC(
-            **kind, fit_intercept=False, C=C / y.size, tol=tol, random_state=0, max_iter=10**6
-        )
-        started, cpu = time.perf_counter(), time.process_time()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model.fit(X, y)
-        wall, cpu = time.perf_counter() - started, time.process_time() - cpu
+        answer.send(None)
+        model, wall, cpu = liblinear(X, y, C / y.size, tol, max_iter=10**6)
         answer.send(Run(wall, cpu, primal_of(model.coef_, X, y, C / y.size), True))
 
 
@@ -169,21 +165,6 @@ def primal_of(W: np.ndarray, X: Any, y: np.ndarray, C: float) -> float:
         return objective(W, X, y, C)
     margin = np.where(y == y.max(), 1.0, -1.0) * np.asarray(X @ W[0])
     return float(0.5 * W[0] @ W[0] + C * np.maximum(0.0, 1.0 - margin).sum())
-
-
-def asked(target: Callable[..., None], n_answers: int, limit: float, *args: Any) -> list[Run]:
-    """The answers of a process, as many as come within the limit each."""
-    pipe, process = spawned(target, *args, daemon=True)
-    found = []
-    try:
-        for _ in range(n_answers):
-            if not pipe.poll(limit):
-                break
-            found.append(pipe.recv())
-    finally:
-        process.kill()
-        process.join()
-    return found
 
 
 # --- tables ----------------------------------------------------------------------------------
@@ -198,10 +179,10 @@ def measure(name: str, n: int | None, limit: float) -> tuple[str, ...]:
     runs: dict[str, Run] = {}
     for way, options in WAYS.items():
         # Loading and compiling take time beside the limit.
-        (runs[way],) = asked(ours, 1, 2 * limit + 300, name, n, limit, options)
+        (runs[way],) = answers(ours, 1, 2 * limit + 300, name, n, limit, options)
     auto = runs["auto"]
     best = min(run.primal for run in runs.values())
-    peers = asked(peer, len(TOLS), limit, name, n, limit, auto.C)
+    peers = answers(peer, len(TOLS), limit, name, n, auto.C)
     best = min([best, *(run.primal for run in peers)])
     theirs = next((run for run in peers if run.primal <= best + auto.C * auto.eps), None)
     X, y = loaded(name, n)

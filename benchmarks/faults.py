@@ -3,12 +3,12 @@
 Run: python benchmarks/faults.py [--executor ray] [--timeout 5]    (about a minute)
 
 Two workers with two shards each; one of them fails in the middle of a call. Noticed: from the fault
-until the driver says so. Recovered: until the call has its answer, the same as without the fault.
+until the driver logs it. Recovered: until the call has its answer, the same as without the fault.
 A worker that is silent or hangs is noticed after the time limit (worker_timeout_s, 30 s unless
 set), whatever else happens; the limit here is short, so that the rest shows.
 Out of memory is measured twice: as an error that the worker survives, and, where it can be had, as
 a kill: by the kernel in a memory cgroup, or by Ray's memory monitor. It begins with the last block
-of 16 MB that the worker asked for.
+of 16 MB that the worker allocated.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Shard:
 
 
 class Notes(logging.Handler):
-    """Remembers when the driver first said something."""
+    """Keeps the first log record of the driver."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)

@@ -3,7 +3,7 @@
 Run: python benchmarks/growth.py                  (up to 25 minutes; --quick: about 3 minutes)
 
 The first 1,000 to 12,544 sentences of UD English EWT (XPOS tags), C/n the same for all, with the
-default solver and with 1-slack and a cache. A run ends at its limit of seconds, and says so
+default solver and with 1-slack and a cache. A run that ends at its limit of seconds is marked so
 (`> limit`); larger n are not tried with that solver then. The exponents are slopes of lines through
 the logarithms, by least squares, of the runs that got there. A pass is one oracle call a sentence.
 Time is that of the rounds, without loading.
@@ -59,8 +59,8 @@ class Point:
 
     def row(self, name: str) -> list[str]:
         took = (f"{self.n_calls:,}", f"{self.n_calls / self.n:.1f}", f"{self.seconds:.1f}")
-        told = [limited(amount, self.reached) for amount in took]
-        return [name, f"{self.n:,}", *told, f"{self.gap:.3g}"]
+        shown = [limited(amount, self.reached) for amount in took]
+        return [name, f"{self.n:,}", *shown, f"{self.gap:.3g}"]
 
 
 def sweep(folder: str, config: dict[str, Any], sizes: Sequence[int], limit_s: float) -> list[Point]:

@@ -77,7 +77,7 @@ def uss(process: psutil.Process) -> int:
 
 
 class Measured(ShardWorker):
-    """A worker that also says where it is and what it holds."""
+    """A worker that also returns its process and the size of its arrays."""
 
     def sizes(self) -> tuple[int, int, int]:
         return os.getpid(), self.oracle.n_bytes, self.cache.n_bytes
@@ -226,8 +226,8 @@ def driver_table(folder: str, quick: bool) -> None:
         )
     print(f"The driver's USS in MB, training from files, {n_rounds} rounds, two worker processes")
     table(("files", "n", "file MB", "as float64 MB", "at start", "peak"), rows)
-    for told in verdicts:
-        print(told)
+    for line in verdicts:
+        print(line)
 
 
 def main() -> None:

@@ -9,24 +9,33 @@ smallest of all runs of a problem.
 
 LIBLINEAR (scikit-learn's LinearSVC) is run at each of TOLS; its time is that of the loosest whose P
 is within 0.1% of the best known. Ours is the time until a certified P is, and, beside it, until the
-certificate itself says so: (primal − dual) / primal ≤ 0.001. Both are times of the whole call, with
-all that it does to the data. Everybody runs in a process of their own that may use one core, or
-two; "asynchronous" blocks see each other's changes at once. A run may take --limit seconds.
-CPU is the time of all threads: on a busy machine its ratios are the ones to look at.
+certificate itself shows it: (primal − dual) / primal ≤ 0.001. Both are times of the whole call,
+with all that it does to the data. Everybody runs in a process of their own that may use one core,
+or two; "asynchronous" blocks see each other's changes at once. A run may take --limit seconds. CPU
+is the time of all threads: on a busy machine its ratios are the ones to look at.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from support import covertype, machine, mnist, newsgroups, objective, spawned, table
+from support import (
+    answers,
+    covertype,
+    liblinear,
+    machine,
+    mnist,
+    newsgroups,
+    objective,
+    spawned,
+    table,
+    use_cores,
+)
 
 from distsvm import Callback, MulticlassTask, train
 
@@ -36,7 +45,7 @@ TOLS = (1.0, 0.3, 0.1, 0.03, 0.01)
 
 @dataclass(frozen=True)
 class Problem:
-    """A data set, the first so many of its rows, and LIBLINEAR's C."""
+    """A data set, the number of its first rows to use, and LIBLINEAR's C."""
 
     name: str
     C: float
@@ -96,22 +105,13 @@ class Watch(Callback):
 # --- each in a process of its own --------------------------------------------------------------
 
 
-def liblinear(answer: Any, problem: Problem, limit: float) -> None:
-    """Send a moment for each of TOLS; the process is ended where one takes too long."""
-    from sklearn.svm import LinearSVC
-
+def theirs(answer: Any, problem: Problem) -> None:
+    """Send a moment for each of TOLS."""
     use_cores(1)
     X, y = problem.load()
     for tol in TOLS:
-        model = LinearSVC(
-            multi_class="crammer_singer", fit_intercept=False, C=problem.C, tol=tol, random_state=0
-        )
-        answer.send(None)  # the limit begins
-        started, cpu = time.perf_counter(), time.process_time()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of iterations, which this solver does not limit
-            model.fit(X, y)
-        wall, cpu = time.perf_counter() - started, time.process_time() - cpu
+        answer.send(None)
+        model, wall, cpu = liblinear(X, y, problem.C, tol)
         answer.send(Moment(wall, cpu, objective(model.coef_, X, y, problem.C)))
 
 
@@ -142,29 +142,12 @@ def coefficients(result: Any) -> np.ndarray:
     return result.model.w.reshape(-1, task.labels.size)[:-1].T
 
 
-def use_cores(n: int) -> None:
-    """Let this process run on n cores only, where the system knows how."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-n:])
-
-
-# --- asked by the one that prints -----------------------------------------------------------
+# --- in the main process ---------------------------------------------------------------------
 
 
 def run_peer(problem: Problem, limit: float) -> dict[float, Moment]:
-    """A moment for each tolerance that was done within the limit."""
-    pipe, process = spawned(liblinear, problem, limit, daemon=True)
-    found = {}
-    try:
-        for tol in TOLS:
-            pipe.recv()
-            if not pipe.poll(limit):
-                break
-            found[tol] = pipe.recv()
-    finally:
-        process.kill()
-        process.join()
-    return found
+    """Return a moment for each tolerance that was reached within the limit."""
+    return dict(zip(TOLS, answers(theirs, len(TOLS), limit, problem), strict=False))
 
 
 def run_ours(problem: Problem, limit: float, *how: Any) -> Run:

@@ -41,7 +41,7 @@ SOLVERS = ("one-slack", "multi-plane")
 
 
 def write(folder: str, n_mb: int) -> list[str]:
-    """Files of about so many megabytes of features in all."""
+    """Write files of about `n_mb` megabytes of features in all."""
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(N_CLASSES, N_COLUMNS))
     paths = []
@@ -54,7 +54,7 @@ def write(folder: str, n_mb: int) -> list[str]:
 
 
 def write_sentences(folder: str, n: int) -> str:
-    """A file of so many tagged sentences, a tenth of whose features tell of the tag."""
+    """Write a file of n tagged sentences; a tenth of the features depend on the tag."""
     rng = np.random.default_rng(0)
     path = os.path.join(folder, "sentences.svmhmm")
     entries = np.array([f"{column}:1" for column in range(1, N_WORDS + 1)], dtype=object)
@@ -62,8 +62,10 @@ def write_sentences(folder: str, n: int) -> str:
         for first in range(0, n, PART_SENTENCES):
             tags = rng.integers(0, N_TAGS, (PART_SENTENCES, N_TOKENS, 1))
             shape = (PART_SENTENCES, N_TOKENS, TOKEN_FEATURES)
-            told = 100 * tags + rng.integers(0, 100, shape)
-            columns = np.where(rng.random(shape) < 0.1, told, rng.integers(0, N_WORDS, shape))
+            informative = 100 * tags + rng.integers(0, 100, shape)
+            columns = np.where(
+                rng.random(shape) < 0.1, informative, rng.integers(0, N_WORDS, shape)
+            )
             for i, (own, tokens) in enumerate(zip(tags[..., 0], columns, strict=True)):
                 for tag, token in zip(own.tolist(), tokens, strict=True):
                     features = " ".join(entries[np.unique(token)])
@@ -88,7 +90,7 @@ class Use:
 
 
 def drive(answer: Any, task: Task, paths: list[str], options: dict[str, Any]) -> None:
-    """In a fresh process: train, and tell what came out."""
+    """Train in a fresh process, and send the results."""
     result = train(task, paths, eps=0.0, executor="processes", n_workers=N_WORKERS, **options)
     load_s, round_s = result.seconds["load"], rounds_s(result) / result.n_rounds
     w = hashlib.blake2b(result.model.w.tobytes(), digest_size=8).hexdigest()
@@ -104,12 +106,12 @@ def used(task: Task, paths: list[str], **options: Any) -> Use:
     peaks = Peaks(lambda: [driver, *driver.children(recursive=True)])
     peaks.start()
     try:
-        n, *told = ours.recv()
+        n, *sent = ours.recv()
     finally:
         largest = peaks.stop()
         process.join()
     workers = [peak for pid, peak in largest.items() if pid != driver.pid]
-    return Use(largest[driver.pid], max(workers), n, *told)
+    return Use(largest[driver.pid], max(workers), n, *sent)
 
 
 def one_slack(paths: list[str], few: list[str], limit: dict[str, Any], rounds: int) -> None:
@@ -178,8 +180,8 @@ def multi_plane(
          "dual", "primal"),
         rows,
     )  # fmt: skip
-    for told in verdicts:
-        print(told)
+    for line in verdicts:
+        print(line)
 
 
 def main() -> None:

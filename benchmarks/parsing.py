@@ -3,7 +3,7 @@
 Run: python benchmarks/parsing.py                 (about 30 minutes; --quick: about 1 minute)
 
 Sentences of at most 15 and at most 40 words, on their tags; a seeded split, 80 to 20. There are so
-few short sentences that one split says little: at most 15 words are split with ten seeds, and the
+few short sentences that one split is too noisy: at most 15 words are split with ten seeds, and the
 scores are those of all ten test sets together. The PCFG has the relative frequencies of the
 rules as its weights; trainings start from nothing and have the same grammar. C (per example, for
 a loss of at most 1) is chosen out of three, the same for all losses, by F1 in a threefold

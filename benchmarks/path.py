@@ -2,13 +2,14 @@
 
 Run: python benchmarks/path.py                    (up to 15 minutes; --quick: up to 4 minutes)
 
-UD English EWT (XPOS tags), the first 400 sentences unless told otherwise; 13 values of C from 10⁻³
-to 10³ times the default, with the default solver for sequences and its default number of blocks.
-Every value runs until gap/C is at most --eps, in units of the mean loss, or for a limit of seconds;
-`> limit` says that it was not there by then. Trained alone, from nothing, are the values that took
-the path the most oracle calls, and one that is larger. Wanted: the whole path takes at most 3 times
-the oracle calls of the hardest single value. A value that ended at its limit has made fewer calls
-than it needs: alone it makes the printed ratio an upper bound, on the path it makes it no verdict.
+UD English EWT (XPOS tags), the first 400 sentences unless --sentences is given; 13 values of C from
+10⁻³ to 10³ times the default, with the default solver for sequences and its default number of
+blocks. Every value runs until gap/C is at most --eps, in units of the mean loss, or for a limit of
+seconds; `> limit` marks one that had not reached it by then. Trained alone, from nothing, are the
+values that took the path the most oracle calls, and one that is larger. Wanted: the whole path
+takes at most 3 times the oracle calls of the hardest single value. A value that ended at its limit
+has made fewer calls than it needs: alone it makes the printed ratio an upper bound, on the path it
+makes it no verdict.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def tags(folder: str) -> np.ndarray:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="150 sentences, short limits")
-    parser.add_argument("--sentences", type=int, help="so many of the first (0: all)")
+    parser.add_argument("--sentences", type=int, help="number of sentences, the first (0: all)")
     parser.add_argument("--eps", type=float, default=0.1)
     parser.add_argument("--limit", type=float, help="seconds a value; alone it has twice as many")
     parser.add_argument("--solver", default="multi-plane")
@@ -106,7 +107,7 @@ def tell_ratio(found: distsvm.PathResult, alone: dict[int, TrainResult], n: int)
     ended = [f"{point.C:.3g}" for point in found.points if at_limit(point)]
     answer = verdict(ratio <= WANTED, known=not at_limit(hard))
     if ended:
-        answer = f"cannot be said, for on the path C = {', '.join(ended)} ended at the limit"
+        answer = f"unknown: on the path C = {', '.join(ended)} ended at the limit"
     print(
         f"\nthe path: {found.n_oracle_calls / n:.1f} passes; the hardest single value "
         f"(C {hard.C:.3g}): {passes(hard, n)}; ratio {'at most ' * at_limit(hard)}{ratio:.2f}, "

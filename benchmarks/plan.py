@@ -2,9 +2,9 @@
 
 Run: python benchmarks/plan.py            (needs Ray; 64 actors take about 4 GB of memory)
 
-Workers are real Ray actors of the Ray executor, whose oracle only sleeps: so many of them fit on
+Workers are real Ray actors of the Ray executor, whose oracle only sleeps: many of them fit on
 few cores, and what a round takes beyond the sleep is what the model has to predict. Constants are
-measured with few actors (--calibrate), and checked with many (--check): a ratio of 1 is right,
+measured with few actors (--calibrate), and checked with many (--check): a ratio of 1 is exact,
 above 1 the model expects more than was measured. Medians over rounds.
 """
 
@@ -24,8 +24,7 @@ from support import machine, peer, table
 from distsvm.blas import one_thread
 from distsvm.executors import make_executor
 from distsvm.messages import Sums
-from distsvm.planning.constants import MEASURED, Constants
-from distsvm.planning.cost import Problem, plan
+from distsvm.planning.cost import MEASURED, Constants, Problem, plan
 
 
 @dataclass(frozen=True)
@@ -53,13 +52,13 @@ class Measured:
 
 
 def own_bytes() -> float:
-    """The memory that this process shares with nobody."""
+    """Return the memory that this process does not share."""
     with open("/proc/self/smaps_rollup", encoding="ascii") as file:
         return sum(1024.0 * int(line.split()[1]) for line in file if line.startswith("Private"))
 
 
 def measured(n_workers: int, dims: Sequence[int], sleep_s: float, n_rounds: int) -> Measured:
-    """Rounds with so many actors, one shard each, for each of some lengths of w."""
+    """Return rounds of n_workers actors, one shard each, for each of some lengths of w."""
     executor = make_executor("ray", n_workers, compiled=True, placement_timeout_s=600.0)
     medians, start_s, worker_bytes = {}, 0.0, 0.0
     try:

@@ -2,11 +2,12 @@
 
     python benchmarks/qp.py [--C 100] [--repeats 15]
 
-The cuts are those of the 1-slack loop on synthetic multiclass data (1,000 examples, 10 classes,
-60 features): each working set is what the loop had at 20, 100 and 500 cuts, with nothing dropped.
-Both are asked for a relative gap of 1e-8 of the same problem in the same run; the gaps in the table
-are true ones, recomputed by one function for both. "warm" starts from the solution without the last
-cut, as the loop does; "inside" is the time CLARABEL itself reports, without cvxpy's modelling.
+The cuts are those of the 1-slack loop on synthetic multiclass data (1,000 examples, 10 classes, 60
+features): each working set is what the loop had at 20, 100 and 500 cuts, with nothing dropped. Both
+have the tolerance of a relative gap of 1e-8 of the same problem in the same run; the gaps in the
+table are true ones, recomputed by one function for both. "warm" starts from the solution without
+the last cut, as the loop does; "inside" is the time CLARABEL itself reports, without cvxpy's
+modelling.
 """
 
 from __future__ import annotations

@@ -275,7 +275,7 @@ def plain_numbers(axis: Axis) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-# --- all of it -------------------------------------------------------------------------------
+# --- everything ------------------------------------------------------------------------------
 
 
 def main() -> None:

@@ -4,8 +4,8 @@ Run: python benchmarks/soak.py [--minutes 30] [--executor ray] [--solver multi-p
 
 Runs with checkpoints, one after another in one process. After each, what the driver and the workers
 hold for themselves (USS; pages shared with others are not counted), open files of the driver, and
-blocks in /dev/shm. The runs are told in tenths, by their medians; the first is for warming up.
-Ends with code 1 if anything has grown.
+blocks in /dev/shm. The table has the medians of each tenth of the runs; the first tenth is for
+warming up. Ends with code 1 if anything has grown.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import psutil
-from chaos import CONFIG, workers
+from chaos import config_of, workers
 from memory import uss
 from support import MB, machine, table
 
@@ -79,7 +79,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             train(
                 MulticlassTask(), data, executor=args.executor, n_workers=2, callbacks=[watch],
-                solver=args.solver, run_dir=Path(folder) / "run", checkpoint_rounds=50, **CONFIG,
+                solver=args.solver, run_dir=Path(folder) / "run", checkpoint_rounds=50,
+                **config_of(args.solver),
             )  # fmt: skip
     parts = [median(part) for part in tenths(watch.samples)]
     table(

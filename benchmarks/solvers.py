@@ -5,7 +5,7 @@ Run: python benchmarks/solvers.py                 (up to 58 minutes; --quick: up
 UD English EWT (XPOS tags, C = 1,000) and the Penn Treebank sample (at most 15 words; zero-one loss
 scaled to 100, and F1 loss scaled to 100). A pass is one oracle call for every example; the passes
 that certify are counted. Each method runs until gap/C, in units of the mean loss, is at the
-smallest threshold, or until its limit of passes or seconds: `> limit 80.0` says that it had not
+smallest threshold, or until its limit of passes or seconds: `> limit 80.0` marks one that had not
 been at this threshold after 80 passes (or seconds), where it was stopped.
 
 "all" asks the oracle about all examples at one w whenever it asks; without that word most rounds
@@ -42,7 +42,7 @@ MAX_PASSES = 500.0
 
 
 def ascent(n_blocks: int, ask: str = "") -> str:
-    """The name of the multi-plane solver with so many blocks."""
+    """Return the name of the multi-plane solver with this number of blocks."""
     return f"multi-plane, {n_blocks} block{'s' * (n_blocks > 1)}{ask}"
 
 
@@ -211,7 +211,7 @@ def wanted_ratios(problem: Problem, runs: dict[str, Run]) -> None:
     limit = "≤ 1.5" if problem.name == "tagging" else ""
     for ask in ("", ALL):
         compare(runs, "passes", ascent(8, ask), ascent(1, ALL), limit)
-    print("  What it gives to select whom to ask about:")
+    print("  Gain of the selection of examples for the oracle:")
     for n_blocks in BLOCKS:
         compare(runs, "passes", ascent(n_blocks, ALL), ascent(n_blocks), "")
 

@@ -1,4 +1,4 @@
-"""What the benchmarks share: finding data, fair timing, processes of their own, and tables."""
+"""Helpers of the benchmarks: data, fair timing, LIBLINEAR, processes of their own, and tables."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import os
 import statistics
 import sys
 import time
+import warnings
 import zipfile
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
@@ -31,7 +32,7 @@ MB = 2.0**20
 
 
 def data_folder() -> Path:
-    """Where the real data sets are; the benchmark ends with a reason where they are not."""
+    """Return the folder of the real data sets; without it the benchmark ends with a reason."""
     folder = Path(os.environ.get("DISTSVM_DATA", HERE.parent.parent / "shared" / "data"))
     if not folder.is_dir():
         sys.exit(
@@ -42,7 +43,7 @@ def data_folder() -> Path:
 
 
 def covertype(n_train: int = 522_911, seed: int = 0) -> tuple[np.ndarray, ...]:
-    """(X, y, X_test, y_test) of Covertype: a seeded split, numeric columns standardised.
+    """Return (X, y, X_test, y_test) of Covertype: a seeded split, numeric columns standardised.
 
     54 columns and a constant one, float64: 10 numbers with mean 0 and variance 1, 4 + 40 binary.
     """
@@ -57,7 +58,7 @@ def covertype(n_train: int = 522_911, seed: int = 0) -> tuple[np.ndarray, ...]:
 
 
 def mnist() -> tuple[np.ndarray, ...]:
-    """(X, y, X_test, y_test) of MNIST, float64 in [0, 1]."""
+    """Return (X, y, X_test, y_test) of MNIST, float64 in [0, 1]."""
     with np.load(data_folder() / "mnist.npz") as file:
         names = list(file)
         arrays = [file[name] for name in names]
@@ -71,7 +72,7 @@ def mnist() -> tuple[np.ndarray, ...]:
 
 
 def newsgroups() -> tuple[Any, np.ndarray]:
-    """tf-idf of the training posts without their headers, and their classes."""
+    """Return tf-idf of the training posts without their headers, and their classes."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     texts, labels = [], []
@@ -87,7 +88,7 @@ def newsgroups() -> tuple[Any, np.ndarray]:
 
 
 def peer(module: str) -> Any:
-    """The package to compare with; the benchmark ends with a reason where it is not installed."""
+    """Return the package to compare with; without it the benchmark ends with a reason."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -95,7 +96,7 @@ def peer(module: str) -> Any:
 
 
 def ud_ewt(folder: str, part: str, n_sentences: int | None = None, prefix: str = "") -> str:
-    """The path of one part of UD English EWT, unpacked into the folder so that it can be cut."""
+    """Return the path of one part of UD English EWT, unpacked into the folder."""
     packed = data_folder() / "ud_ewt" / f"en_ewt-ud-{part}.conllu.gz"
     text = gzip.decompress(packed.read_bytes()).decode()
     sentences = text.split("\n\n")[:n_sentences]
@@ -105,7 +106,7 @@ def ud_ewt(folder: str, part: str, n_sentences: int | None = None, prefix: str =
 
 
 def penn(folder: str, max_length: int, seed: int = 0) -> tuple[Any, Any]:
-    """(training trees, test trees) of the Penn Treebank sample: a seeded split, 80 to 20."""
+    """Return (training trees, test trees) of the Penn Treebank sample: a seeded split, 80 to 20."""
     with zipfile.ZipFile(data_folder() / "treebank" / "treebank.zip") as archive:
         names = [name for name in archive.namelist() if "/combined/" in name]
         archive.extractall(folder, [name for name in names if name.endswith(".mrg")])
@@ -117,7 +118,7 @@ def penn(folder: str, max_length: int, seed: int = 0) -> tuple[Any, Any]:
 
 
 def objective(W: np.ndarray, X: Any, y: np.ndarray, C: float, loss: float = 1.0) -> float:
-    """½‖w‖² + C·Σ H_i for weights of shape (k, d) and loss·[y ≠ ŷ], by NumPy alone."""
+    """Return ½‖w‖² + C·Σ H_i for weights of shape (k, d) and loss·[y ≠ ŷ], by NumPy alone."""
     code, each = np.searchsorted(np.unique(y), y), np.arange(y.size)
     scores = np.asarray(X @ W.T)
     truth = scores[each, code]
@@ -127,13 +128,13 @@ def objective(W: np.ndarray, X: Any, y: np.ndarray, C: float, loss: float = 1.0)
 
 
 def machine() -> str:
-    """What a reader of the figures should know of the machine: its cores, and who else is there."""
+    """Return the number of cores and the load, which a reader of the figures needs."""
     load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
     return f"Machine: {usable_cores()} cores, load average {load} at the start"
 
 
 def interleaved(functions: dict[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
-    """Seconds of each function, called in turns so that a noisy machine is noisy to all alike."""
+    """Return the seconds of each function; turns expose all of them to the same noise."""
     times: dict[str, list[float]] = {name: [] for name in functions}
     for function in functions.values():
         function()  # compile, warm caches
@@ -146,14 +147,14 @@ def interleaved(functions: dict[str, Callable[[], object]], repeats: int) -> dic
 
 
 def median_ratio(above: Sequence[float], below: Sequence[float]) -> float:
-    """The median over pairs of above/below."""
+    """Return the median over pairs of above/below."""
     return statistics.median(a / b for a, b in zip(above, below, strict=True))
 
 
 def spawned(
     target: Callable[..., None], *args: Any, daemon: bool = False
 ) -> tuple[Connection, SpawnProcess]:
-    """A pipe to a fresh process that runs target(its end of the pipe, *args), and the process."""
+    """Return a pipe to a fresh process that runs target(pipe, *args), and the process."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=target, args=(theirs, *args), daemon=daemon)
@@ -162,24 +163,63 @@ def spawned(
     return ours, process
 
 
+def answers(target: Callable[..., None], n: int, limit: float, *args: Any) -> list[Any]:
+    """Return what a fresh process sends: n answers, or those before the first that is too late.
+
+    The process sends None when the time of an answer begins.
+    """
+    pipe, process = spawned(target, *args, daemon=True)
+    found: list[Any] = []
+    try:
+        while len(found) < n:
+            pipe.recv()
+            if not pipe.poll(limit):
+                break
+            found.append(pipe.recv())
+    finally:
+        process.kill()
+        process.join()
+    return found
+
+
+def use_cores(n: int) -> None:
+    """Limit this process to n cores, where the system supports that."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-n:])
+
+
+def liblinear(X: Any, y: np.ndarray, C: float, tol: float, **more: Any) -> tuple[Any, float, float]:
+    """Return LIBLINEAR's model with hinge loss and no intercept, seconds, and CPU seconds."""
+    from sklearn.svm import LinearSVC
+
+    is_binary = np.unique(y).size == 2
+    kind = {"loss": "hinge"} if is_binary else {"multi_class": "crammer_singer"}
+    model = LinearSVC(**kind, fit_intercept=False, C=C, tol=tol, random_state=0, **more)
+    started, cpu = time.perf_counter(), time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of iterations, which this solver does not limit
+        model.fit(X, y)
+    return model, time.perf_counter() - started, time.process_time() - cpu
+
+
 def rounds_s(result: TrainResult) -> float:
-    """The seconds of a run without loading."""
+    """Return the seconds of a run without loading."""
     return result.seconds["total"] - result.seconds["load"]
 
 
 def n_passes(result: TrainResult) -> float:
-    """Oracle calls an example."""
+    """Return the oracle calls for each example."""
     return result.n_oracle_calls / result.n_examples
 
 
 def limited(amount: str, reached: bool) -> str:
-    """What something took; or what it had taken when it was stopped at its limit."""
+    """Return an amount, marked as a limit where the limit stopped the run."""
     return amount if reached else f"> limit {amount}"
 
 
 def verdict(kept: bool, known: bool = True) -> str:
-    """Whether a wanted figure was kept, where that can be known."""
-    return "yes" if kept else "NO" if known else "cannot be said"
+    """Return whether a wanted figure was reached, where that is known."""
+    return "yes" if kept else "NO" if known else "unknown"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

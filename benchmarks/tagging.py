@@ -7,9 +7,9 @@ its two neighbours, and its shape. crfsuite gets the names of the features in ou
 Each side has one number to choose (our C, its c2 for L-BFGS), out of three, by accuracy on the
 development set; the test set is then asked once. The sides are bounded alike for every choice: ours
 by seconds, its by iterations. One more training is crfsuite as it comes: its defaults, and its own
-stopping rule, with a limit of seconds (`> limit` says that it ended there, without a model). A pass
-is one oracle call (ours) or one evaluation of likelihood and gradient (its) for every sentence. Our
-gap is certified; it has none.
+stopping rule, with a limit of seconds (`> limit` marks one that ended there, without a model). A
+pass is one oracle call (ours) or one evaluation of likelihood and gradient (its) for every
+sentence. Our gap is certified; it has none.
 
 Wanted: against its defaults at least its accuracy on test, in less time; against its best choice
 at most 0.1 points less.

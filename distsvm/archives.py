@@ -1,4 +1,4 @@
-"""Arrays from files that anybody may have made: without pickle, in no more memory than the file."""
+"""Arrays from files of unknown origin: without pickle, in no more memory than the file takes."""
 
 from __future__ import annotations
 
@@ -10,29 +10,27 @@ from typing import IO, BinaryIO
 import numpy as np
 from numpy.lib import format as npy
 
-KINDS = "biufcmMUS"  # of arrays that are numbers, times or texts, and nothing that runs code
+KINDS = "biufcmMUS"  # NumPy's letters for numbers, times and strings; objects can run code
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
 def write_npz(file: IO[bytes], named: Iterable[tuple[str, np.ndarray]]) -> None:
-    """Write the arrays as np.savez would, each let go before the next one is asked for."""
+    """Write the arrays as np.savez would, with one of them in memory at a time."""
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in named:
             with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
                 npy.write_array(stream, np.asanyarray(array), allow_pickle=False)
-            del array  # there may be no room for two
+            del array  # frees it before the next one is made
 
 
 def read_npz(
     file: BinaryIO, only: Callable[[str], bool] = lambda name: True
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """The arrays that write_npz wrote, one by one, those whose names are wanted.
+    """Yield the arrays of write_npz, one by one, for which only(name) is true.
 
-    Nothing is believed.
-
-    Members must be plain, not packed, so that a small file cannot unfold into a large one; what
-    they claim to hold is compared with their size before there is memory for it. What is wrong is
-    raised as whatever zipfile and NumPy raise, ValueError among others: callers name the file.
+    The file is checked. Members must not be compressed, so a small file cannot give large arrays.
+    Shapes are compared with the members' sizes before memory is reserved. Errors are those of
+    zipfile and NumPy, and ValueErrors; callers name the file.
     """
     n_bytes = file.seek(0, 2)
     with zipfile.ZipFile(file) as archive:

@@ -13,7 +13,7 @@ _limits: Any = None
 
 
 def limit_to_one_thread() -> Any:
-    """Limit every BLAS of this process to one thread; the result can lift the limit again."""
+    """Limit every BLAS of this process to one thread; the returned object lifts the limit."""
     import scipy.linalg.cython_blas  # noqa: F401  (compiled kernels load this BLAS; limit it too)
     from threadpoolctl import threadpool_limits
 
@@ -22,10 +22,9 @@ def limit_to_one_thread() -> Any:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Limit every BLAS of this process to one thread while anybody is inside.
+    """Limit every BLAS of this process to one thread while any thread is inside.
 
-    The limit belongs to the process, not to a thread: of several trainings at a time the last one
-    to leave lifts it.
+    The limit belongs to the process: of several trainings at once, the last to end lifts it.
     """
     global _n_users, _limits
     with _lock:

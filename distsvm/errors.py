@@ -11,7 +11,7 @@ from distsvm.wording import Setting, message, message_of
 DAMAGE = (
     ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError
 )  # fmt: skip
-"""What code raises that believes what a file says, where the file is damaged or made up."""
+"""Errors of code that reads a file without checks, where the file is damaged or forged."""
 
 
 class DistSVMError(Exception):
@@ -21,18 +21,18 @@ class DistSVMError(Exception):
 class ConfigError(DistSVMError, ValueError):
     """A parameter is out of its range: ConfigError(parameter, value, expected).
 
-    With a single text (or Message) it is about several parameters, or about none.
+    A single text (or Message) is for several parameters, or for none.
     """
 
     parameter: str | None = None
-    """The one that is out of its range."""
+    """The parameter that is out of its range."""
     expected: str | None = None
 
-    def __init__(self, *said: Any) -> None:
-        if len(said) == 3:
-            self.parameter, value, self.expected = said
-            said = (message("{}: expected {}", Setting(self.parameter, value), self.expected),)
-        super().__init__(*said)
+    def __init__(self, *args: Any) -> None:
+        if len(args) == 3:
+            self.parameter, value, self.expected = args
+            args = (message("{}: expected {}", Setting(self.parameter, value), self.expected),)
+        super().__init__(*args)
 
 
 class DataError(DistSVMError, ValueError):
@@ -44,15 +44,15 @@ class TaskError(DistSVMError):
 
 
 class WorkerLost(DistSVMError):
-    """A worker process died, and the failure policy said not to build it again."""
+    """A worker process died, and the failure policy does not allow to build it again."""
 
 
 class PlacementError(WorkerLost):
-    """The workers that were asked for could not be placed within the time limit."""
+    """The requested workers could not be placed within the time limit."""
 
 
 class QPError(DistSVMError):
-    """A quadratic programme could not be solved to the precision that was asked for."""
+    """A quadratic programme could not be solved to the wanted precision."""
 
 
 class CheckpointError(DistSVMError, ValueError):
@@ -60,7 +60,7 @@ class CheckpointError(DistSVMError, ValueError):
 
 
 class StoreError(OSError, CheckpointError):
-    """A store or a disk did not do what it was asked; the message names the URI or path."""
+    """A store or a disk refused an operation; the message names the URI or path."""
 
 
 class ModelError(DistSVMError, ValueError):
@@ -72,13 +72,13 @@ class JobError(DistSVMError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name."""
+    """Return the end of a message about an unknown name."""
     near = difflib.get_close_matches(word, known, 1, 0.5)
     return f"; the nearest is {near[0]!r}" if near else ""
 
 
 def renamed(error: DistSVMError, where: str) -> DistSVMError:
-    """The same error with the place in front; a TaskError if its type wants other arguments."""
+    """Return the error with the place in front; a TaskError if its type takes other arguments."""
     try:
         return type(error)(message("{}: {}", where, message_of(error)))
     except Exception:

@@ -2,18 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from operator import add as plus
+from operator import and_, or_
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from distsvm.vectors import Vector, add, compact, scale
 
+S = TypeVar("S", bound="Summed")
+
+
+class Summed:
+    """A dataclass whose objects add up field by field: by +, unless RULES has another rule."""
+
+    RULES: ClassVar[Mapping[str, Callable[[Any, Any], Any]]] = {}
+
+    def __add__(self: S, other: S) -> S:
+        sums = {}
+        for own in fields(self):  # type: ignore[arg-type]
+            rule = self.RULES.get(own.name, plus)
+            sums[own.name] = rule(getattr(self, own.name), getattr(other, own.name))
+        return type(self)(**sums)
+
+
+def _first(a: Any, b: Any) -> Any:
+    return a
+
+
+def _both(rule: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return the rule where both values are known, and None where one is not."""
+    return lambda a, b: None if a is None or b is None else rule(a, b)
+
+
+def _larger(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the elementwise maximum; a shorter array counts as followed by zeros."""
+    largest = np.zeros(max(a.size, b.size))
+    for one in (a, b):
+        np.maximum(largest[: one.size], one, out=largest[: one.size])
+    return largest
+
 
 @dataclass(frozen=True, eq=False)
-class Summary:
-    """What one scan of a shard, or of all shards, tells; summaries add up.
+class Summary(Summed):
+    """What one scan of a shard, or of all shards, finds.
 
     Parameters
     ----------
@@ -21,8 +55,8 @@ class Summary:
     weight : float
         Σ c_i of the examples' own weights (class weights come later).
     labels, counts : arrays of shape (k,), or None
-        The distinct labels in increasing order, and how many examples have each, by weight
-        (Σ c_i); None for outputs that are not labels.
+        The distinct labels in increasing order, and the weight Σ c_i of the examples of each; None
+        for outputs that are not labels.
     least_column, n_columns : int
         The smallest column stored, and 1 + the largest, as the file counts them; 0, 0 without
         features.
@@ -33,6 +67,11 @@ class Summary:
     columns : tuple of str, optional
         The names of the columns, where they have some.
     """
+
+    RULES: ClassVar = {
+        "labels": _first, "counts": _first, "least_column": min, "n_columns": max,
+        "largest": _both(_larger), "columns": lambda a, b: a or b,
+    }  # fmt: skip
 
     n_examples: int
     weight: float
@@ -47,34 +86,15 @@ class Summary:
     def __add__(self, other: Summary) -> Summary:
         labels, counts = None, None
         if self.labels is not None and other.labels is not None:
-            labels, place = np.unique(
-                np.concatenate([self.labels, other.labels]), return_inverse=True
-            )
-            assert self.counts is not None
-            assert other.counts is not None
-            counts = np.bincount(
-                place.ravel(), np.concatenate([self.counts, other.counts]), labels.size
-            )
-        largest = None
-        if self.largest is not None and other.largest is not None:
-            largest = np.zeros(max(self.n_columns, other.n_columns))
-            for part in (self.largest, other.largest):
-                np.maximum(largest[: part.size], part, out=largest[: part.size])
-        return Summary(
-            n_examples=self.n_examples + other.n_examples,
-            weight=self.weight + other.weight,
-            labels=labels,
-            counts=counts,
-            least_column=min(self.least_column, other.least_column),
-            n_columns=max(self.n_columns, other.n_columns),
-            largest=largest,
-            n_weighted=self.n_weighted + other.n_weighted,
-            columns=self.columns or other.columns,
-        )
+            both = np.concatenate([self.labels, other.labels])
+            weights = np.concatenate([self.counts, other.counts])
+            labels, place = np.unique(both, return_inverse=True)
+            counts = np.bincount(place.ravel(), weights, labels.size)
+        return replace(super().__add__(other), labels=labels, counts=counts)
 
 
 def feature_name(columns: Sequence[str] | None, column: int) -> str:
-    """What messages call a column of features: by its name, or by its number in the data."""
+    """Return what messages call a column of features: its name, or its number in the data."""
     return f"feature {column if columns is None else repr(columns[column])}"
 
 
@@ -87,7 +107,7 @@ class Planes:
     row : int64 array of shape (m,)
         The example's place in its shard.
     output : array-like of length m, indexed by integer arrays
-        ŷ in the form that the shard's oracle keeps outputs in.
+        ŷ in the form of the shard's oracle.
     q : float64 array of shape (m,)
         What enters the dual.
     loss : float64 array of shape (m,)
@@ -101,7 +121,7 @@ class Planes:
 
     @classmethod
     def linear(cls, row: np.ndarray, output: Any, loss: np.ndarray) -> Planes:
-        """Planes of the linear penalty, whose q is Δ."""
+        """Return planes of the linear penalty, whose q is Δ."""
         return cls(row, output, loss, loss)
 
     def __len__(self) -> int:
@@ -114,8 +134,8 @@ class Planes:
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
-    """What a round brings home from one shard, or from a group of them; sums add up.
+class Sums(Summed):
+    """The result of a round on one shard, or on a group of them.
 
     With c_i the example's weight and (p_i, q_i) its plane of this round:
 
@@ -134,12 +154,14 @@ class Sums:
     n_hits : int
         Examples served from the cache.
     n_planes : int
-        Planes held in the cache afterwards.
+        Planes in the cache afterwards.
     exact : bool
         Whether every fresh plane is the exact maximum (otherwise `upper` only bounds it).
     late : bool
-        Whether the time was over before all that were to be asked were.
+        Whether the time limit came before all oracle calls were made.
     """
+
+    RULES: ClassVar = {"a": add, "exact": and_, "late": or_}
 
     a: Vector
     b: float
@@ -151,28 +173,15 @@ class Sums:
     exact: bool
     late: bool = False
 
-    def __add__(self, other: Sums) -> Sums:
-        return Sums(
-            a=add(self.a, other.a),
-            b=self.b + other.b,
-            upper=self.upper + other.upper,
-            n_fresh=self.n_fresh + other.n_fresh,
-            n_calls=self.n_calls + other.n_calls,
-            n_hits=self.n_hits + other.n_hits,
-            n_planes=self.n_planes + other.n_planes,
-            exact=self.exact and other.exact,
-            late=self.late or other.late,
-        )
-
     def __getstate__(self) -> dict[str, Any]:
-        # In one process dense vectors add fastest; on the wire the smaller form is better.
+        # In one process dense vectors add fastest; between processes the smaller form is better.
         a = compact(self.a) if isinstance(self.a, np.ndarray) else self.a
         return self.__dict__ | {"a": a}
 
 
 @dataclass(frozen=True, eq=False)
 class Regain:
-    """What is different for blocks that have to find again what a worker has lost.
+    """What differs for blocks that find again what a lost worker had.
 
     Parameters
     ----------
@@ -190,7 +199,7 @@ class Regain:
 
 @dataclass(frozen=True)
 class Ascent:
-    """What a block is to do in one round of the dual ascent.
+    """The task of a block in one round of the dual ascent.
 
     Parameters
     ----------
@@ -199,16 +208,16 @@ class Ascent:
     taken : float
         The part of the last round's changes of α that was taken, in [0, 1].
     sigma : float
-        σ′: how many times over the block counts its own change of w, since others change w too.
+        σ′: the factor by which the block counts its own change of w, since others change w too.
     ask : str
-        Whom to ask the oracle about, before the passes: "all" (at w itself, which certifies),
-        "some", or "none".
+        The examples that the oracle is asked about before the passes: "all" (at w itself, which
+        certifies), "some", or "none".
     share : float
         For "some": this part of the examples, those with the largest shares of the gap.
     n_passes : int
-        At most so many passes over the planes that are held.
+        The largest number of passes over the planes in memory.
     n_parts : int
-        For "some": the passes are over one part of so many, another in each round.
+        For "some": the number of parts of the data, of which each round passes over another.
     least_rate : float
         No further pass once one has gained less than this for a unit of work.
     tol : float
@@ -230,24 +239,23 @@ class Ascent:
 
 
 @dataclass(frozen=True, eq=False)
-class Holding:
-    """Σ α·p and Σ α·q of a block's planes, made anew: a cut of its examples.
+class Holding(Summed):
+    """Σ α·p and Σ α·q of a block's planes, computed anew: a cut of its examples.
 
     `number` is that of the last round that the block took part in; 0 if it began anew since.
-    Those of parts of a block add up.
+    Holdings of parts of one block add up.
     """
+
+    RULES: ClassVar = {"a": add, "number": _first}
 
     a: Vector
     b: float
     number: int
 
-    def __add__(self, other: Holding) -> Holding:
-        return Holding(add(self.a, other.a), self.b + other.b, self.number)
-
 
 @dataclass(frozen=True, eq=False)
-class Ascended:
-    """What one block brings home from a round of the dual ascent; parts of a block add up.
+class Ascended(Summed):
+    """The result of a block's round of the dual ascent; those of parts of a block add up.
 
     Parameters
     ----------
@@ -256,24 +264,28 @@ class Ascended:
     gain : float
         Of the dual, if no other block had changed anything.
     holding : Holding or None
-        What the block had before the changes; only where all were asked.
+        The block's own before the changes; only where the oracle was asked about all.
     upper, exact :
-        Σ c_i·(upper bound of H_i(w)), and whether it is the exact maximum; infinite unless all
-        were asked.
+        Σ c_i·(upper bound of H_i(w)), and whether it is the exact maximum; infinite unless the
+        oracle was asked about all.
     gap, held_gap : float
-        The sum of the examples' shares of the gap, when the oracle was last asked about them, and
-        as far as the planes show it that are held.
+        The sum of the examples' shares of the gap when the oracle was last asked about them, and
+        as far as the planes in memory show it.
     n_calls, n_visits, n_planes, n_support, n_refused, n_bytes : int
         Oracle calls of this round, among them visits that search all outputs, and other visits;
-        planes held, those with α > 0, planes ever refused for want of memory, and the memory that
-        they take: of parts, of which one is in memory at a time, the most that one takes.
+        planes in memory, those with α > 0, planes ever refused for want of memory, and the memory
+        that planes take: of parts, of which one is in memory at a time, the most that one takes.
     work : float
         Of this round.
     lost : bool
         Whether the block began anew: its worker was built again since the last round.
     late : bool
-        Whether the time was over before the round was.
+        Whether the time limit came before the round was over.
     """
+
+    RULES: ClassVar = {
+        "u": add, "holding": _both(plus), "exact": and_, "n_bytes": max, "lost": or_, "late": or_
+    }  # fmt: skip
 
     u: Vector
     linear: float
@@ -294,40 +306,18 @@ class Ascended:
     late: bool = False
 
     def without_change(self) -> Ascended:
-        """The same answer where the changes are lost."""
+        """Return the same result where the changes are lost."""
         return replace(self, u=scale(self.u, 0.0), linear=0.0)
-
-    def __add__(self, other: Ascended) -> Ascended:
-        both = self.holding is not None and other.holding is not None
-        return Ascended(
-            u=add(self.u, other.u),
-            linear=self.linear + other.linear,
-            gain=self.gain + other.gain,
-            holding=self.holding + other.holding if both else None,  # type: ignore[operator]
-            upper=self.upper + other.upper,
-            exact=self.exact and other.exact,
-            gap=self.gap + other.gap,
-            held_gap=self.held_gap + other.held_gap,
-            n_calls=self.n_calls + other.n_calls,
-            n_visits=self.n_visits + other.n_visits,
-            n_planes=self.n_planes + other.n_planes,
-            n_support=self.n_support + other.n_support,
-            n_refused=self.n_refused + other.n_refused,
-            n_bytes=max(self.n_bytes, other.n_bytes),
-            work=self.work + other.work,
-            lost=self.lost or other.lost,
-            late=self.late or other.late,
-        )
 
 
 @dataclass(frozen=True, eq=False)
-class Facts:
-    """What a shard, or all shards, say once their task is bound; facts add up.
+class Facts(Summed):
+    """What is known of a shard, or of all shards, once their task is bound.
 
     Parameters
     ----------
     n_examples, n_dropped : int
-        Examples that are trained on, and those left out because the task cannot (see Task.unfit).
+        Examples that are trained on, and unfit ones that are left out (see Task.unfit).
     n_weighted : int
         Examples of weight c_i > 0 among those that are trained on.
     weight : float
@@ -342,6 +332,8 @@ class Facts:
         Digests of the shards' examples, in shard order; empty unless it was asked for.
     """
 
+    RULES: ClassVar = {"square_radius": _both(max)}
+
     n_examples: int
     n_dropped: int
     n_weighted: int
@@ -352,24 +344,10 @@ class Facts:
     plane_bytes: int
     fingerprint: str
 
-    def __add__(self, other: Facts) -> Facts:
-        known = self.square_radius is not None and other.square_radius is not None
-        return Facts(
-            self.n_examples + other.n_examples,
-            self.n_dropped + other.n_dropped,
-            self.n_weighted + other.n_weighted,
-            self.weight + other.weight,
-            self.square_norm + other.square_norm,
-            max(self.square_radius, other.square_radius) if known else None,  # type: ignore[type-var]
-            self.data_bytes + other.data_bytes,
-            self.plane_bytes + other.plane_bytes,
-            self.fingerprint + other.fingerprint,
-        )
-
 
 @dataclass(frozen=True, eq=False)
-class Score:
-    """How well some predictions do; scores add up."""
+class Score(Summed):
+    """How well some predictions do."""
 
     n_examples: int
     weight: float
@@ -383,11 +361,3 @@ class Score:
     @property
     def accuracy(self) -> float:
         return self.n_correct / self.n_examples if self.n_examples else float("nan")
-
-    def __add__(self, other: Score) -> Score:
-        return Score(
-            self.n_examples + other.n_examples,
-            self.weight + other.weight,
-            self.loss + other.loss,
-            self.n_correct + other.n_correct,
-        )

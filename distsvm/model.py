@@ -1,4 +1,4 @@
-"""Model: a task and its w. Predicts, evaluates, and is kept in a folder without pickle."""
+"""Model: a task and its w. It predicts and evaluates, and its files have no pickle."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ TABLE_BYTES, PIECE_BYTES, PIECE_SENTENCES = 32 << 20, 1 << 20, 1 << 13
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What training gives: predictions argmax_ŷ ⟨w, Ψ(x, ŷ)⟩.
+    """The result of training: predictions argmax_ŷ ⟨w, Ψ(x, ŷ)⟩.
 
     Parameters
     ----------
     task : Task, prepared
     w : float64 array of shape (dim,)
     facts : dict
-        JSON-able notes on how it came to be: certificate, C, eps; and in "data" how its files were
-        read, so that other files are read alike.
+        Values of JSON about its training: certificate, C, eps; and in "data" how its files were
+        read, to read other files alike.
     """
 
     task: Task
@@ -70,7 +70,7 @@ class Model:
         return f"Model of {type(self.task).__name__}, dim {self.task.dim}, {certificate}"
 
     def predict(self, data: Any, **options: Any) -> Any:
-        """The predicted outputs: an array of labels for classes, else a list.
+        """Return the predicted outputs: an array of labels for classes, else a list.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class Model:
         return [output for part in parts for output in part]
 
     def predictions(self, data: Any, **options: Any) -> Iterator[Any]:
-        """As predict, piece by piece, in order; little of the data is in memory at a time."""
+        """Yield the outputs of predict piece by piece, with little of the data in memory."""
         place = _place(options)
         if self.task.string_inputs and _holds_strings(data):
             data = PairData(data)
@@ -99,13 +99,13 @@ class Model:
     def evaluate(
         self, data: Any, outputs: Any = None, *, weight: Any = None, **options: Any
     ) -> Score:
-        """Mean loss and accuracy on data with outputs; arguments as in train and predict."""
+        """Return the score on data with outputs; arguments as in train and predict."""
         place = _place(options)
         pieces = self.pieces(self.examples(data, outputs, weight=weight, **options))
         return reduce(add, self.over_pieces(ShardWorker.evaluate, pieces, **place))
 
     def inputs(self, data: Any, **options: Any) -> Dataset:
-        """The data to predict on; files are read as those of training, unless options differ.
+        """Return the data to predict on; without options, files are read as those of training.
 
         A list of str names files here for every task.
         """
@@ -121,7 +121,7 @@ class Model:
     def examples(
         self, data: Any, outputs: Any = None, *, weight: Any = None, **options: Any
     ) -> Dataset:
-        """As inputs, with outputs."""
+        """Return the data of `inputs` with outputs."""
         if outputs is None:
             options = recalled(self.facts.get("data"), data, options, self.task.tables)
         opened = open_data(data, outputs, weight, tables=self.task.tables, **options)
@@ -130,7 +130,7 @@ class Model:
         return opened
 
     def are_words(self, data: Any) -> bool:
-        """Whether these are sentences in words, of which the structure makes features."""
+        """Return whether these are sentences in words, of which the structure makes features."""
         return (
             structure_of(self.task).words is not None
             and isinstance(data, (list, tuple))
@@ -140,14 +140,14 @@ class Model:
     def sentences(
         self, sentences: Sequence[Sequence[str]], outputs: Sequence[Any] | None = None
     ) -> WordData:
-        """Sentences in words, to predict on, or with outputs to evaluate.
+        """Return data of sentences in words, to predict on, or with outputs to evaluate.
 
-        Where the task needs features, they are made as those of the training files were.
+        Where the task needs features, they are made like those of the training files.
         """
         return WordData(self._inputs_of(sentences), outputs, self._word_features())
 
     def sentence_pieces(self, sentences: Iterable[Sequence[str]]) -> Iterator[ShardSpec]:
-        """Pieces of sentences in words, to predict on, made while the sentences come."""
+        """Yield pieces of sentences in words while the sentences arrive."""
         features, first, coming = self._word_features(), 0, iter(sentences)
         while some := list(islice(coming, PIECE_SENTENCES)):
             yield WordSpec(self._inputs_of(some, first), None, first, features)
@@ -156,7 +156,7 @@ class Model:
             raise DataError("the data has no examples")
 
     def _inputs_of(self, sentences: Iterable[Sequence[str]], first: int = 0) -> list[Sequence[str]]:
-        """The task's inputs; `first` is the number of the first sentence."""
+        """Return the task's inputs; `first` is the number of the first sentence."""
         inputs = []
         for number, sentence in enumerate(sentences, first):
             if not all(map(_is_text, sentence)):
@@ -166,12 +166,12 @@ class Model:
         return inputs
 
     def _word_features(self) -> Features | None:
-        """What makes a shard's inputs of words; None where each sentence is an input."""
+        """Return the features of words; None where each sentence is an input."""
         words = structure_of(self.task).words
         return None if words is None else imported(words)(self.facts.get("data"))
 
     def pieces(self, data: Dataset) -> Sequence[ShardSpec]:
-        """The data in pieces, few of which over_pieces has in memory at a time.
+        """Return the data in pieces, few of which over_pieces has in memory at a time.
 
         Files are cut into pieces of about 32 MB, or 1 MB where examples are more than rows.
         """
@@ -188,7 +188,7 @@ class Model:
         n_workers: int | None = None,
         executor_options: dict[str, Any] | None = None,
     ) -> Iterator[Any]:
-        """function(worker, w) of each piece of the data, in order, on any executor.
+        """Yield function(worker, w) of each piece of the data, in order, on any executor.
 
         A warning after the last piece names the true labels that training did not see.
         """
@@ -207,7 +207,7 @@ class Model:
     def save(self, path: Where) -> None:
         """Write the model to a folder, by path or URI: manifest.json and arrays.npz.
 
-        A model that is there already is replaced; a folder with anything else in it is refused.
+        An earlier model there is replaced; a folder with anything else in it is refused.
         """
         check_target(path)
         data, arrays = describe(self.task)
@@ -228,21 +228,21 @@ class Model:
 
 
 def check_target(path: Where) -> None:
-    """Refuse a path where saving a model would take the place of something else."""
+    """Refuse a path where a saved model would replace something else."""
     folder = place(path)
     if folder.is_dir() and (names := {inside.name for inside in folder.iterdir()}):
         if isinstance(folder, StorePath) and names == {ARRAYS}:
-            return  # left by one who was killed before the manifest
+            return  # left by a process that was killed before the manifest
         try:
             read_manifest(folder / MANIFEST, "model", sys.maxsize, ModelError)
         except ModelError as error:
-            raise ModelError(f"{folder} holds something else than a model: {error}") from error
+            raise ModelError(f"{folder} has something other than a model: {error}") from error
     elif folder.exists() and not folder.is_dir():
         raise ModelError(f"{folder} is a file, expected a folder for the model")
 
 
 def _folder_of(folder: Place) -> Place:
-    """The folder itself, or that of the model of the run that it is."""
+    """Return the folder itself, or that of the model of a run."""
     try:
         if not (folder / "run.json").exists():
             return folder
@@ -254,7 +254,7 @@ def _folder_of(folder: Place) -> Place:
 
 
 def load_model(path: Where, task: type[Task] | None = None) -> Model:
-    """The model that was saved in a folder.
+    """Return the model that was saved in a folder.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def _is_text(token: Any) -> bool:
 
 @contextmanager
 def _named(number: int) -> Iterator[None]:
-    """Bad data inside is said with the number of its example."""
+    """Put the number of the example in front of errors of bad data."""
     try:
         yield
     except DataError as error:
@@ -303,7 +303,7 @@ def _named(number: int) -> Iterator[None]:
 
 
 def _place(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that say where to run, taken out of all options."""
+    """Take the options of where to run out of all options."""
     names = ("executor", "n_workers", "executor_options")
     return {name: options.pop(name) for name in names if name in options}
 

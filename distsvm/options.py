@@ -1,23 +1,23 @@
-"""Options that are said once, as fields of dataclasses.
+"""Options that are declared once, as fields of dataclasses.
 
-A declared option is the field, its check, the flag of the command line with its help, the key in a
-TOML file, and a row of the page of options: all are made from what `option` is given.
+One declaration makes the field, its check, the flag of the command line with its help, the key in
+a TOML file, and a row of the page of options.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from textwrap import indent, wrap
 from typing import Any, TypeVar
 
 from distsvm.errors import ConfigError, nearest
 from distsvm.kinds import Kind, Or, Truth, Unfit
-from distsvm.wording import PYTHON, Message, Value, Words, message
+from distsvm.wording import PYTHON, Message, Words, message
 
 ABSENT: Any = object()
-"""The default of an option that has none: what is not given is not there."""
+"""The default of an option that has none: without a value, the option is left out."""
 
 T = TypeVar("T")
 
@@ -35,11 +35,11 @@ class Option:
     flag : str
         "--max-cuts"; empty if the command line does not have it.
     metavar : str
-        What stands for the value in a flag's help.
+        The word for the value in a flag's help.
     unit : str
         Of the value, if it has one.
     usual : str
-        What the default comes to, where its value does not say it.
+        The meaning of the default, where its value does not show it.
     group : str
         The title under which it is listed.
     of : tuple of str
@@ -68,11 +68,11 @@ class Option:
 
     @property
     def key(self) -> str:
-        """In a TOML file: the flag without its dashes."""
+        """The key in a TOML file: the flag without its dashes."""
         return self.flag.removeprefix("--")
 
     def check(self, value: Any) -> Any:
-        """The value as the field has it; a ConfigError that names the option if it does not fit."""
+        """Return the value as the field stores it; a ConfigError if it is unfit."""
         if value is None and self.default is None:
             return None
         try:
@@ -81,7 +81,7 @@ class Option:
             raise ConfigError(self.argument or self.name, value, self.kind.expected) from None
 
     def described(self, words: Words = PYTHON) -> str:
-        """The help with the default, in these words."""
+        """Return the help with the default, in these words."""
         text = self.help.worded(words)
         default = self.default_text(words)
         if not default:
@@ -89,10 +89,10 @@ class Option:
         return f"{text}{'' if text.endswith('.') else '.'} Default: {default}".removeprefix(". ")
 
     def default_text(self, words: Words = PYTHON) -> str:
-        """The default as it is shown; empty where there is none to show."""
+        """Return the default as it is shown; empty where there is none to show."""
         if self.usual:
             return message(self.usual).worded(words)
-        if self.default is None and isinstance(self.kind, Or):
+        if self.default is None and isinstance(self.kind, Or) and self.kind.value is None:
             return words.value(None)
         if self.default is ABSENT or self.default is None or self.default == {}:
             return ""
@@ -110,7 +110,7 @@ def option(
     factory: Callable[[], Any] | None = None,
     **more: Any,
 ) -> Any:
-    """A dataclass field that declares an option; see Option.
+    """Return a dataclass field that declares an option; see Option.
 
     `help` may name other options in braces, {max_cuts}: Python and shell name them differently.
     Without `flag` it is that of the field's name.
@@ -123,52 +123,52 @@ def option(
 
 
 def declared(cls: Any) -> Mapping[str, Option]:
-    """The options that a dataclass declares, by the names of their fields."""
+    """Return the options that a dataclass declares, by the names of their fields."""
     return _declared(cls)
 
 
-@cache
+@cache  # apart, as a cached function takes no dataclass that mypy finds unhashable
 def _declared(cls: Any) -> Mapping[str, Option]:
-    return {own.name: _named(own) for own in fields(cls) if "option" in own.metadata}
-
-
-def _named(own: Field) -> Option:
-    found: Option = own.metadata["option"]
-    default = own.default if own.default_factory is MISSING else own.default_factory()
-    flag = f"--{own.name.replace('_', '-')}" if found.flag == "AUTO" else found.flag
-    return replace(found, name=own.name, default=default, flag=flag)
+    found = {}
+    for own in fields(cls):
+        if "option" in own.metadata:
+            given: Option = own.metadata["option"]
+            default = own.default if own.default_factory is MISSING else own.default_factory()
+            flag = f"--{own.name.replace('_', '-')}" if given.flag == "AUTO" else given.flag
+            found[own.name] = replace(given, name=own.name, default=default, flag=flag)
+    return found
 
 
 def usual(cls: Any, name: str) -> Any:
-    """The default of a declared option, for whoever takes the same argument."""
+    """Return the default of a declared option."""
     return declared(cls)[name].default
 
 
 def checked(made: Any, name: str) -> Any:
-    """The value of a declared field, refused if it does not fit."""
+    """Return the value of a declared field, refused if it does not fit."""
     return declared(type(made))[name].check(getattr(made, name))
 
 
 def check_fields(made: Any) -> None:
-    """Check every declared field of a dataclass, frozen or not, and keep the values as checked."""
+    """Check every declared field of a dataclass, frozen or not, and store the checked values."""
     for name in declared(type(made)):
         object.__setattr__(made, name, checked(made, name))
 
 
 def built(cls: type[T], given: Mapping[str, Any]) -> T:
-    """The dataclass with these values; names that it does not have are refused."""
+    """Return the dataclass with these values; unknown names are refused."""
     refuse_unknown(given, [own.name for own in fields(cls)])  # type: ignore[arg-type]
     return cls(**given)
 
 
 def refuse_unknown(given: Collection[str], known: Collection[str]) -> None:
-    """Refuse a name that is not known, with the nearest that is."""
+    """Refuse unknown names; the message has the nearest known one."""
     for name in sorted(set(given) - set(known)):
         raise ConfigError(f"unknown parameter {name!r}{nearest(name, known)}")
 
 
 def parameters(options: Collection[Option]) -> str:
-    """The options as entries of the section Parameters of a docstring."""
+    """Return the options as entries of the section Parameters of a docstring."""
     lines = []
     for own in options:
         unit = f", in {own.unit}" if own.unit else ""
@@ -179,7 +179,7 @@ def parameters(options: Collection[Option]) -> str:
 
 
 def documented(*groups: Collection[Option]) -> Callable[[type[T]], type[T]]:
-    """Decorator: each line {} of a docstring gets the parameters of the next of these groups."""
+    """Return a decorator that replaces each line {} of a docstring by the next of these groups."""
 
     def filled(cls: type[T]) -> type[T]:
         text = cls.__doc__ or ""  # none where Python strips docstrings
@@ -192,19 +192,16 @@ def documented(*groups: Collection[Option]) -> Callable[[type[T]], type[T]]:
 
 
 def rows(options: Collection[Option], shell: Words) -> list[str]:
-    """A table in Markdown: a row an option."""
+    """Return a table in Markdown with a row for each option."""
     lines = ["| Python | shell, TOML | accepts | default | what it does |", "|" + " --- |" * 5]
     for own in options:
         flag = f"`{own.flag}`" if own.flag else "–"
-        default = own.default_text(shell) or _shown_default(own)
+        default = own.default_text(shell)
+        if not default:
+            has_none = own.default is ABSENT or own.default is None or own.default == {}
+            default = "–" if has_none else PYTHON.value(own.default)
         accepts = own.kind.expected.worded(shell if own.flag else PYTHON)
         accepts += f" ({own.unit})" if own.unit else ""
         cells = [f"`{own.name}`", flag, accepts, default, own.help.worded(shell)]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return lines
-
-
-def _shown_default(own: Option) -> str:
-    if own.default is ABSENT or own.default is None or own.default == {}:
-        return "–"
-    return PYTHON.of(Value(own.default))

@@ -1,4 +1,4 @@
-"""What is found by its name, here and in other packages: structures with their tasks, and solvers.
+"""Structures (with their tasks) and solvers by name, of distsvm and of other packages.
 
 Another package adds one by an entry point, in its pyproject.toml:
 
@@ -33,18 +33,17 @@ T = TypeVar("T")
 class Registry(Mapping[str, T], Generic[T]):
     """Objects by name: built-in ones, and those of the entry points of a group.
 
-    Each is imported when it is asked for. One of another package that cannot be had is a
-    ConfigError where it is asked for by its name, and a warning where all are.
+    Each is imported on first use. An entry point that cannot be loaded raises a ConfigError when it
+    is used by its name, and gives a warning when all are listed.
 
     Parameters
     ----------
-    group : str
     kind : str
-        What one of them is, for messages.
+        The word for one of them in messages.
     type : str
-        'module:Name' of the class that every one of them is an object of, or a class below.
+        'module:Name' of the class of which each is an instance or a subclass.
     built_in : dict of str to str
-        'module:Name' by name; an entry point cannot take the place of one.
+        'module:Name' by name; an entry point cannot replace one.
     """
 
     def __init__(self, group: str, kind: str, type: str, built_in: Mapping[str, str]) -> None:
@@ -52,7 +51,7 @@ class Registry(Mapping[str, T], Generic[T]):
         self._built_in = dict(built_in)
         self._loaded: dict[str, T] = {}
         self._failed: set[str] = set()
-        self.version = 0  # changes whenever what was found may no longer be all
+        self.version = 0  # grows when earlier results may be incomplete
 
     @cached_property
     def _points(self) -> dict[str, EntryPoint]:
@@ -65,18 +64,16 @@ class Registry(Mapping[str, T], Generic[T]):
         yield from (name for name in self._points if name not in self._built_in)
 
     def __len__(self) -> int:
-        return len(list(iter(self)))
+        return sum(1 for _ in self)
 
     def __getitem__(self, name: str) -> T:
         if name not in self._loaded:
-            if name in self._built_in:
-                self._loaded[name] = imported(self._built_in[name])
-            else:
-                self._loaded[name] = self._of_package(self._points[name])
+            own = self._built_in.get(name)
+            self._loaded[name] = imported(own) if own else self._of_package(self._points[name])
         return self._loaded[name]
 
     def refresh(self) -> None:
-        """Look for entry points again when the next one is asked for."""
+        """Look for entry points again on next use."""
         self.version += 1
         self.__dict__.pop("_points", None)
         self._failed.clear()
@@ -84,16 +81,16 @@ class Registry(Mapping[str, T], Generic[T]):
             del self._loaded[name]
 
     def built_in(self) -> Iterator[T]:
-        """Those of distsvm itself."""
+        """Yield those of distsvm itself."""
         return (self[name] for name in self._built_in)
 
     def each(self) -> Iterator[T]:
-        """The built-in ones, then all others, for which entry points are looked for only then."""
+        """Yield the built-in ones, then those of entry points, which are looked for only then."""
         yield from self.built_in()
         yield from (one for name, one in self.all().items() if name not in self._built_in)
 
     def all(self) -> dict[str, T]:
-        """All that can be had; a warning, once, about each that cannot."""
+        """Return all that load; each of the others gives one warning."""
         found = {}
         for name in self:
             try:
@@ -108,7 +105,7 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def _warn_once(self, name: str, text: str) -> None:
         if name not in self._failed:
-            self._failed.add(name)  # first, as what shows a warning may ask for all again
+            self._failed.add(name)  # first, as a handler of the warning may list all again
             log.warning("%s", text)
 
     def _of_package(self, point: EntryPoint) -> T:
@@ -153,18 +150,18 @@ SOLVERS: Registry[type[Solver]] = Registry(
 
 
 def refresh() -> None:
-    """Find what packages add that were installed, or removed, since this process began."""
+    """Look again for packages that were installed or removed since this process began."""
     for registry in (STRUCTURES, SOLVERS):
         registry.refresh()
 
 
 def solvers() -> dict[str, type[Solver]]:
-    """All solvers by name: the built-in ones, then those of other packages."""
+    """Return all solvers by name: the built-in ones, then those of other packages."""
     return SOLVERS.all()
 
 
 def solver_named(name: str) -> type[Solver]:
-    """The solver that is registered under this name; others are refused."""
+    """Return the solver of this name; unknown names are refused."""
     if name not in SOLVERS:
         names = list(SOLVERS)
         raise ConfigError("solver", name, f"one of {', '.join(names)}{nearest(name, names)}")
@@ -172,17 +169,17 @@ def solver_named(name: str) -> type[Solver]:
 
 
 def structures() -> dict[str, Structure]:
-    """All structures by name: the built-in ones, then those of other packages."""
+    """Return all structures by name: the built-in ones, then those of other packages."""
     return STRUCTURES.all()
 
 
 def own_structure() -> Structure:
-    """The structure of tasks that users write in plain Python."""
+    """Return the structure of tasks that users write in plain Python."""
     return imported(f"{OWN}:STRUCTURE")
 
 
 def public_names() -> dict[str, str]:
-    """What users import from distsvm itself of the built-in structures: 'module:Name' by name."""
+    """Return the names that distsvm exports from the built-in structures, with 'module:Name'."""
     return {
         reference.rpartition(":")[2]: reference
         for structure in STRUCTURES.built_in()
@@ -191,7 +188,7 @@ def public_names() -> dict[str, str]:
 
 
 def structure_of(task: Task | type[Task]) -> Structure:
-    """The structure of a task, by its class or the next above it; `own_structure` without one."""
+    """Return the structure of a task, by its class or the next above it; else `own_structure`."""
     cls = task if isinstance(task, type) else type(task)
     above = [reference_of(one) for one in cls.__mro__]
     found = (one for name in above for one in STRUCTURES.each() if name in one.tasks.values())
@@ -199,23 +196,23 @@ def structure_of(task: Task | type[Task]) -> Structure:
 
 
 def structure_of_saved(name: Any) -> Structure:
-    """The structure of the task that a model or run names; `own_structure` without one."""
+    """Return the structure of the task that a model or run names; else `own_structure`."""
     return next((one for one in STRUCTURES.each() if name in one.tasks), None) or own_structure()
 
 
 class TaskClasses(Mapping[str, "type[Task]"]):
-    """Task classes by the names that models and runs save, each imported when it is asked for."""
+    """Task classes by the names that models and runs save, each imported on first use."""
 
     def reference(self, name: str) -> str:
-        """The 'module:Name' of a class; a built-in one comes before those of other packages."""
+        """Return the 'module:Name' of a class; built-in ones come before those of packages."""
         for structure in STRUCTURES.each():
             if name in structure.tasks:
                 return structure.tasks[name]
-        STRUCTURES.get(name)  # says why, if there is one of this name that cannot be had
+        STRUCTURES.get(name)  # raises its own error, if an entry point of this name does not load
         raise KeyError(name)
 
     def name_of(self, cls: type[Task]) -> str | None:
-        """The saved name of a class; None for one that belongs to no structure."""
+        """Return the saved name of a class; None for one that belongs to no structure."""
         reference = reference_of(cls)
         names = [name for name, one in structure_of(cls).tasks.items() if one == reference]
         return next((name for name in names if self.reference(name) == reference), None)
@@ -232,5 +229,5 @@ class TaskClasses(Mapping[str, "type[Task]"]):
 
 
 def task_classes() -> TaskClasses:
-    """All task classes by saved name."""
+    """Return all task classes by saved name."""
     return TaskClasses()

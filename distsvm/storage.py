@@ -1,7 +1,7 @@
-"""Folders written in one step, on disks and in stores; the JSON and arrays that are in them.
+"""Folders written in one step, on disks and in stores, and their JSON and arrays.
 
 On a disk a folder is written aside and renamed. In a store its manifest is written last and deleted
-first: without it the folder counts as not being there.
+first: a folder without one does not count.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ Where: TypeAlias = "str | os.PathLike[str] | StorePath"
 
 MANIFEST = "manifest.json"
 UMASK = "DISTSVM_UMASK"
-MAX_JSON_BYTES = 1 << 26  # as objects it takes up to some 20 times as much
+MAX_JSON_BYTES = 1 << 26  # as Python objects JSON takes up to 20 times as much
 
 
 def place(where: Where) -> Place:
-    """What a path or URI names: a place in a store, or one of this machine's own, as file:// is."""
+    """Return the place of a path or URI: a StorePath, or a Path, also for file://."""
     if isinstance(where, StorePath):
         return where
     text = os.fspath(where)
@@ -52,13 +52,13 @@ def place(where: Where) -> Place:
 
 
 def opened_file(path: Place, limit: int | None = None) -> BinaryIO:
-    """A file to read; what is none, such as a pipe or a device, would never end, and is refused.
+    """Open a file for reading; pipes and devices, which may never end, are refused.
 
-    Nothing that is larger than the limit is fetched from a store.
+    A file larger than the limit is not fetched from a store.
     """
     if isinstance(path, StorePath):
         return path.open(limit)
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would wait for its other end
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # opening a pipe would block
     if stat.S_ISREG(os.fstat(handle).st_mode):
         return open(handle, "rb")
     os.close(handle)
@@ -66,14 +66,13 @@ def opened_file(path: Place, limit: int | None = None) -> BinaryIO:
 
 
 def file_beside(path: Path, private: bool = True) -> tuple[Path, BinaryIO]:
-    """A new file in the folder of `path`, to be filled and then renamed to it.
+    """Make a new file in the folder of `path`, to be filled and then renamed to it.
 
-    Its name is random and it is opened exclusively: neither a link that waits there nor a file of
-    the user's is written to. It is the user's alone, as a new folder is, unless DISTSVM_UMASK
-    allows more. One that is not `private` has the rights of the file that it will replace, or those
-    that the umask gives.
+    Its name is random and it is opened exclusively, so no existing link or file is written to. Only
+    the user has rights on it, unless DISTSVM_UMASK gives more. A file that is not `private` has the
+    rights of the file that it will replace, or those of the umask.
     """
-    name = path.name.lstrip(".")[:40]  # a name that was allowed must not become too long
+    name = path.name.lstrip(".")[:40]  # the new name must not become too long
     aside = path.with_name(f".{name}-{secrets.token_hex(8)}.part")
     mode = 0o666 & ~_own_mask() if private else 0o666
     handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
@@ -84,7 +83,7 @@ def file_beside(path: Path, private: bool = True) -> tuple[Path, BinaryIO]:
 
 @contextmanager
 def written_whole(path: Path, private: bool = True) -> Iterator[BinaryIO]:
-    """A file to write that takes the place of `path` when all went well, and else is deleted.
+    """Give a file to write, which replaces `path` on success and is deleted on failure.
 
     `private` as in file_beside.
     """
@@ -100,9 +99,9 @@ def written_whole(path: Path, private: bool = True) -> Iterator[BinaryIO]:
 
 @contextmanager
 def refusals(path: Path) -> Iterator[None]:
-    """Turn what a disk refuses inside, as a full one does, into a StoreError that names the path.
+    """Turn an OSError inside, as of a full disk, into a StoreError that names the path.
 
-    So whoever can go on without a store goes on without a disk, too.
+    Code that goes on after the failure of a store then goes on after that of a disk too.
     """
     try:
         yield
@@ -113,8 +112,8 @@ def refusals(path: Path) -> Iterator[None]:
 
 
 def read_whole(file: BinaryIO, limit: int) -> bytes | None:
-    """All bytes of a file; None where there are more than the limit."""
-    n_bytes = file.seek(0, 2)  # asked for more, Python would make room for more
+    """Return all bytes of a file; None where there are more than the limit."""
+    n_bytes = file.seek(0, 2)  # read(limit) would reserve memory for the limit
     file.seek(0)
     return None if n_bytes > limit else file.read(n_bytes)
 
@@ -127,7 +126,7 @@ def new_folder(path: Path) -> None:
 
 
 def _own_mask() -> int:
-    """The rights that files and folders of runs and models do not get, beside the umask's."""
+    """Return the rights that files and folders of runs and models lack beside the umask's."""
     text = os.environ.get(UMASK) or "077"
     try:
         mask = int(text, 8)
@@ -140,7 +139,7 @@ def _own_mask() -> int:
 
 @contextmanager
 def written_aside(folder: AnyPlace) -> Iterator[AnyPlace]:
-    """A folder to fill, its manifest last; it takes the place of `folder` when all went well."""
+    """Give a folder to fill, the manifest last; it replaces `folder` on success."""
     writing = _written_last if isinstance(folder, StorePath) else _renamed
     with writing(cast(Any, folder)) as aside:
         yield cast(AnyPlace, aside)
@@ -160,7 +159,7 @@ def _written_last(folder: StorePath) -> Iterator[StorePath]:
 def _renamed(folder: Path) -> Iterator[Path]:
     with refusals(folder):
         new_folder(folder.parent)
-        # A name of its own, so that nobody's folder is taken for a left-over.
+        # A random name, so that no folder of a user is taken for a left-over.
         aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", suffix=".part", dir=folder.parent))
         aside.chmod(0o777 & ~_umask() & ~_own_mask())
     try:
@@ -181,14 +180,14 @@ def _renamed(folder: Path) -> Iterator[Path]:
 
 
 def is_whole(folder: Place) -> bool:
-    """Whether a folder that was written in one step is there: in a store, by its manifest."""
+    """Whether the folder is complete; in a store, whether it has its manifest."""
     return isinstance(folder, Path) or (folder / MANIFEST).exists()
 
 
 def remove_folder(folder: Place) -> None:
-    """Delete a folder, or the link or file in its place: where a link leads nothing is touched.
+    """Delete a folder, or the link or file in its place, but not the target of a link.
 
-    In a store what cannot be deleted now is left for the next time.
+    A failure of a store is logged, and the files are left for the next time.
     """
     if isinstance(folder, Path):
         if folder.is_symlink() or not folder.is_dir():
@@ -230,7 +229,7 @@ def write_json(path: Place, data: Any) -> None:
 
 
 def read_json(path: Place, error: type[Exception]) -> Any:
-    """The JSON of a file; `error` says clearly what is wrong with it."""
+    """Return the JSON of a file; every failure is an `error` that names it."""
     with _read_as(path, error):
         with opened_file(path, MAX_JSON_BYTES) as file:
             text = read_whole(file, MAX_JSON_BYTES)
@@ -241,7 +240,7 @@ def read_json(path: Place, error: type[Exception]) -> Any:
 
 @contextmanager
 def _read_as(path: Place, error: type[Exception]) -> Iterator[None]:
-    """What fails inside is an `error` that names the file."""
+    """Turn failures inside into an `error` that names the file."""
     try:
         yield
     except FileNotFoundError:
@@ -250,12 +249,12 @@ def _read_as(path: Place, error: type[Exception]) -> Iterator[None]:
         raise
     except StoreError as problem:
         raise error(str(problem)) from problem
-    except Exception as problem:  # there is no end to what a made-up archive can raise
+    except Exception as problem:  # a forged archive can raise anything
         raise error(f"{path} is damaged: {problem}") from problem
 
 
 def read_manifest(path: Place, kind: str, newest: int, error: type[Exception]) -> dict[str, Any]:
-    """The JSON object that says what a folder holds; refused if it is another kind or too new."""
+    """Return the JSON object that describes a folder; refused if of another kind or too new."""
     manifest = read_json(path, error)
     if not isinstance(manifest, dict) or manifest.get("kind") != f"distsvm {kind}":
         raise error(f"{path.parent} does not hold a {kind} of distsvm")
@@ -275,7 +274,7 @@ def write_arrays(path: Place, arrays: dict[str, np.ndarray]) -> str:
 
 
 def write_each(path: Place, named: Iterable[tuple[str, np.ndarray]]) -> str:
-    """As write_arrays, with one of the arrays in memory at a time if they come so."""
+    """As write_arrays; an iterator has one of the arrays in memory at a time."""
     if isinstance(path, StorePath):
         with tempfile.NamedTemporaryFile(prefix="distsvm-") as local:
             _save(local, named)
@@ -298,9 +297,9 @@ def read_arrays(
     digest: str | None = None,
     only: Callable[[str], bool] = lambda name: True,
 ) -> dict[str, np.ndarray]:
-    """The wanted arrays of a file, with this digest if given; `error` says what is wrong with it.
+    """Return the arrays of a file for which only(name) is true; failures are an `error`.
 
-    Any file may be given, whoever made it: see distsvm.archives.
+    The file must have the digest, if one is given. It may be forged: see distsvm.archives.
     """
     return dict(read_each(path, error, digest, only))
 
@@ -311,7 +310,7 @@ def read_each(
     digest: str | None = None,
     only: Callable[[str], bool] = lambda name: True,
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """As read_arrays, one array after another, in the order in which they were written."""
+    """As read_arrays, one array at a time, in the order of writing."""
     with _read_as(path, error), opened_file(path) as file:
         if digest is not None and _digest(file) != digest:
             raise error(f"{path} is damaged: its digest is not the one written beside it")
@@ -319,7 +318,7 @@ def read_each(
 
 
 def digest_of(path: Path) -> str:
-    """The BLAKE2 digest of a file."""
+    """Return the BLAKE2 digest of a file."""
     with open(path, "rb") as file:
         return _digest(file)
 

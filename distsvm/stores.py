@@ -1,4 +1,4 @@
-"""Files and folders of object stores, with what is used here of pathlib.Path's own names."""
+"""Files and folders of object stores, under the names that pathlib.Path has for them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from datetime import datetime
 from typing import Any, BinaryIO, cast
 
 from distsvm.errors import ConfigError, StoreError
-from distsvm.uris import check_secretless, store_of, told
+from distsvm.uris import check_secretless, errors_of, store_of
 
 log = logging.getLogger(__name__)
 
 WAITS_S = (1.0, 2.0, 4.0)
-"""Between attempts to write; stores fail now and then."""
+"""Waits between attempts to write: stores fail now and then."""
 IN_MEMORY = 1 << 24
-# Where stores tell when a file was written.
+# The names under which stores give the time of writing.
 TIMES = ("mtime", "LastModified", "last_modified", "modified", "updated", "created")
-# It would be the same the next time.
+# Errors that another attempt does not mend.
 LASTING = (
     FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, NotImplementedError,
     PermissionError,
@@ -31,54 +31,46 @@ LASTING = (
 
 @dataclass(frozen=True)
 class Status:
-    """What a store tells of a file, under the names of os.stat_result."""
+    """The size and time of a file, under the names of os.stat_result."""
 
     st_size: int | None
     st_mtime: float
 
 
+@dataclass(frozen=True, order=True)
 class StorePath:
-    """A place in a store. It has no links and no locks, and nothing is renamed or appended to.
+    """A place in a store. Stores have no links or locks, and no file is renamed or appended to.
 
-    A file is written whole or not at all, as far as the store promises that. Reads of what is not
-    there raise FileNotFoundError; all else that fails is a StoreError, which names the URI. Writes
-    are tried again a few times before that.
+    A file is written whole or not at all, if the store promises that. Reading a missing file raises
+    FileNotFoundError; all other failures are StoreErrors that name the URI. A failed write is tried
+    again a few times.
     """
 
-    def __init__(self, uri: str) -> None:
-        self._uri = uri if uri.endswith("://") else uri.rstrip("/")
+    uri: str
+
+    def __post_init__(self) -> None:
+        if not self.uri.endswith("://"):
+            object.__setattr__(self, "uri", self.uri.rstrip("/"))
 
     @classmethod
     def given(cls, uri: str) -> StorePath:
-        """The place of a URI that somebody has given, refused if there cannot be one."""
+        """Return the place of a user's URI, refused if no file can have it."""
         check_secretless(uri)
         if set("?#*[") & set(uri):
             named = uri.partition("?")[0]
-            raise ConfigError(f"{named}: the URI of a run or model is without any of ?, #, *, [")
+            raise ConfigError(f"{named}: the URI of a run or model must not have any of ?, #, *, [")
         store_of(uri)
         return cls(uri)
 
     def __str__(self) -> str:
-        return self._uri
-
-    def __repr__(self) -> str:
-        return f"StorePath({self._uri!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, StorePath) and self._uri == other._uri
-
-    def __hash__(self) -> int:
-        return hash(self._uri)
-
-    def __lt__(self, other: StorePath) -> bool:
-        return self._uri < other._uri
+        return self.uri
 
     def __truediv__(self, name: str) -> StorePath:
-        return StorePath(f"{self._uri}/{name}")
+        return StorePath(f"{self.uri}/{name}")
 
     @property
     def parts(self) -> tuple[str, ...]:
-        return tuple(self._uri.split("/"))
+        return tuple(self.uri.split("/"))
 
     @property
     def name(self) -> str:
@@ -86,19 +78,17 @@ class StorePath:
 
     @property
     def parent(self) -> StorePath:
-        return StorePath(self._uri.rpartition("/")[0])
+        return StorePath(self.uri.rpartition("/")[0])
 
     @property
     def in_memory(self) -> bool:
-        """Whether other processes cannot see it."""
-        return self._uri.startswith("memory:")
+        """Whether only this process sees the file."""
+        return self.uri.startswith("memory:")
 
     def absolute(self) -> StorePath:
         return self
 
     resolve = absolute
-
-    # --- what is there ---------------------------------------------------------------------
 
     def exists(self) -> bool:
         return self._kind() is not None
@@ -132,10 +122,8 @@ class StorePath:
         with self._asked() as (store, path):
             return store.info(path)
 
-    # --- reading ---------------------------------------------------------------------------
-
     def open(self, limit: int | None = None) -> BinaryIO:
-        """A copy of the file to read; refused if it has more bytes than the limit."""
+        """Open a copy of the file for reading; refused if it has more bytes than the limit."""
         size = self.stat().st_size
         if limit is not None and size is not None and size > limit:
             raise OSError(f"it has {size:,} bytes")
@@ -144,12 +132,9 @@ class StorePath:
                 return io.BytesIO(store.cat_file(path))
             with tempfile.NamedTemporaryFile(prefix="distsvm-") as file:
                 store.get_file(path, file.name)
-                return cast(BinaryIO, open(file.name, "rb"))  # its name goes, it stays
-
-    # --- writing ---------------------------------------------------------------------------
+                return cast(BinaryIO, open(file.name, "rb"))  # deleted when it is closed
 
     def write(self, data: bytes) -> None:
-        """Make this the file's content."""
         self._put(lambda store, path: store.pipe_file(path, data))
 
     def upload(self, file: str) -> None:
@@ -157,7 +142,7 @@ class StorePath:
         self._put(lambda store, path: store.put_file(file, path))
 
     def create(self, data: bytes) -> bool:
-        """Make the file unless there is one; of two at once one may win, if the store can tell."""
+        """Make the file if there is none, and return whether; of two writers only one should."""
         if self.exists():
             return False
         store, path = self._writable()
@@ -182,12 +167,12 @@ class StorePath:
                 raise
 
     def remove(self) -> None:
-        """Delete a folder with all that is in it, if it is there."""
+        """Delete a folder with its files, if there is one."""
         with suppress(FileNotFoundError), self._asked("deleted") as (store, path):
             store.rm(path, recursive=True)
 
     def try_writing(self) -> None:
-        """Raise what keeps files from being written to and deleted from this folder."""
+        """Write and delete a file in this folder; raise the error if that fails."""
         trial = self / ".trial"
         trial.touch()
         trial.unlink()
@@ -196,7 +181,7 @@ class StorePath:
         store, path = self._writable()
         for wait_s in (*WAITS_S, None):
             try:
-                with told(self._uri, StoreError, "written"):
+                with errors_of(self.uri, StoreError, "written"):
                     _sent(store, path, send)
                 return
             except StoreError as error:
@@ -206,17 +191,17 @@ class StorePath:
                 time.sleep(wait_s)
 
     def _writable(self) -> tuple[Any, str]:
-        store, path = store_of(self._uri)
+        store, path = store_of(self.uri)
         if "http" in store.protocol:
-            raise StoreError(f"{self}: the web is only read")
+            raise StoreError(f"{self}: files on the web can only be read")
         return store, path
 
     @contextmanager
     def _asked(self, what: str = "read") -> Iterator[tuple[Any, str]]:
-        """The store and the path there; nothing is believed that was known of it before."""
+        """Give the store, whose cache is cleared, and the path there."""
         try:
-            with told(self._uri, StoreError, what):
-                store, path = store_of(self._uri)
+            with errors_of(self.uri, StoreError, what):
+                store, path = store_of(self.uri)
                 store.invalidate_cache()
                 yield store, path
         except StoreError as error:
@@ -229,7 +214,7 @@ def _sent(store: Any, path: str, send: Callable[[Any, str], None]) -> None:
     try:
         send(store, path)
     except FileNotFoundError:
-        # Some stores want folders to be made; but a bucket that is missing is a mistake.
+        # Some stores need their folders to be made; a missing bucket is an error.
         top = path[: path.find("/", 1)] if "/" in path[1:] else path
         if not store.exists(top):
             raise

@@ -1,4 +1,4 @@
-"""Tests of a task, for those who write one."""
+"""Tests of a user's own task."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_task(
     n_points: int = 5,
     seed: int = 0,
 ) -> None:
-    """Raise a TaskError that names the example and the promise that a task does not keep.
+    """Raise a TaskError that names the example and the broken promise of a task.
 
     Parameters
     ----------
@@ -39,10 +39,10 @@ def check_task(
     examples : list of (x, y)
         A few small ones.
     outputs : function of x, optional
-        All outputs that are possible for x. With it the searches are compared with enumeration;
-        without it with the truth and with all outputs that were found for x at any w.
+        All possible outputs for x. With it the searches are compared with enumeration; without it
+        with the truth and with all outputs that were found for x at any w.
     n_points : int
-        How many random w to try, besides w = 0.
+        The number of random w, besides w = 0.
     seed : int
     """
     check = _Check(task, examples, outputs)
@@ -51,7 +51,7 @@ def check_task(
     points = [np.zeros(task.dim)]
     points += [rng.standard_normal(task.dim) * 10.0**e for e in np.linspace(-2, 1, n_points)]
     for w in points:
-        w.flags.writeable = False  # as it is for a worker
+        w.flags.writeable = False  # as in workers
     for number in range(len(examples)):
         check.searches(points, number)
     for w in points:
@@ -69,7 +69,7 @@ class _Rival:
     psi: np.ndarray
 
     def value(self, w: np.ndarray, rescaling: str) -> float:
-        """What separate maximises."""
+        """Return the value that separate maximises."""
         margin = float(self.psi @ w)
         return self.loss * (1 - margin) if rescaling == "slack" else self.loss - margin
 
@@ -84,7 +84,7 @@ class _Check:
         self.task, self.examples, self.outputs = task, examples, outputs
 
     def contract(self) -> None:
-        """What holds without any w."""
+        """Check the promises that do not depend on w."""
         if not (isinstance(self.task.dim, (int, np.integer)) and self.task.dim > 0):
             raise TaskError(f"dim is {self.task.dim!r}, expected a whole number > 0")
         if not set(self.task.rescalings) <= {"margin", "slack"} or not self.task.rescalings:
@@ -104,17 +104,17 @@ class _Check:
             back = self._call(number, "decode_output", json.loads(json.dumps(data)))
             self._claim(
                 number,
-                canonical_equal(back, y),
+                _equal(back, y),
                 f"decode_output(encode_output(y)) is {back!r}, expected {y!r}",
             )
             cost = self._call(number, "cost", x)
             self._claim(number, cost > 0, f"cost(x) is {cost}, expected > 0")
 
     def searches(self, points: Sequence[np.ndarray], number: int) -> None:
-        """decode and separate find maxima at every w, among all outputs that any search found.
+        """Check that decode and separate find maxima at every w, among all outputs found.
 
-        An answer that is wrong at one w is often right at another: the pool of all answers shows
-        a search that forgets the loss, also where outputs cannot be listed.
+        An answer that is wrong at one w is often right at another: the pool of all answers reveals
+        a search that ignores the loss, also where outputs cannot be listed.
         """
         x, y = self.examples[number]
         kinds = sorted(self.task.rescalings)
@@ -131,7 +131,7 @@ class _Check:
                 self._separates(number, w, rescaling, answers[rescaling][i], rivals)
 
     def _rival(self, number: int, output: Any) -> _Rival:
-        """An output with its Δ and Ψ, which no w changes."""
+        """Return an output with its Δ and Ψ, which do not depend on w."""
         x, y = self.examples[number]
         loss = self._call(number, "loss", y, output)
         self._claim(number, loss >= 0, f"loss(y, {output!r}) is {loss}, expected ≥ 0")
@@ -156,7 +156,7 @@ class _Check:
             )
 
     def _separate(self, number: int, w: np.ndarray, rescaling: str) -> tuple[Any, float | None]:
-        """The answer of separate, and its upper bound if it gives one."""
+        """Return the answer of separate, and its upper bound if it has one."""
         x, y = self.examples[number]
         answer = self._call(number, "separate", w, x, y, rescaling)
         if isinstance(answer, Bounded):
@@ -186,7 +186,7 @@ class _Check:
         )
 
     def oracle(self, w: np.ndarray, rescaling: str) -> None:
-        """The bound oracle keeps its contracts, as far as the planes that it finds at w show it."""
+        """Check the contracts of the bound oracle with the planes that it finds at w."""
         inputs, truths = [x for x, _ in self.examples], [y for _, y in self.examples]
         oracle = self.task.oracle(self.task.shard(inputs, truths), rescaling)
         check = Contracts(oracle, w, self._claim)
@@ -196,7 +196,7 @@ class _Check:
             check.plane(number, rival.loss, rival.psi, own)
         check.planes()
 
-    # --- what the task says of one example ---------------------------------------------------
+    # --- calls of the task for one example ---------------------------------------------------
 
     def _features(self, number: int, x: Any, y: Any) -> SparseVector:
         return self._call(number, "joint_features", x, y)
@@ -216,8 +216,8 @@ class _Check:
             raise TaskError(f"example {number}: {otherwise}")
 
 
-def canonical_equal(a: Any, b: Any) -> bool:
-    """Whether two outputs are equal, arrays by their elements."""
+def _equal(a: Any, b: Any) -> bool:
+    """Return whether two outputs are equal, arrays by their elements."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.array_equal(a, b)
     return bool(a == b)

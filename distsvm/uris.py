@@ -1,8 +1,8 @@
-"""URIs: what is one, the store that it leads to, and failures there that name it.
+"""URIs: how to recognize one, the store that it names, and errors that name it.
 
-Credentials are fsspec's business (its configuration, the environment, the cloud's own files) and
-never pass through here. A URI must mean the same to every worker; memory:// means nothing outside
-the process that wrote it.
+fsspec finds credentials by itself (in its configuration, the environment, the cloud's own files);
+this package never handles them. A URI must name the same file on every worker; memory:// has files
+of one process only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def is_uri(path: str) -> bool:
 
 
 def local_path(path: str) -> str:
-    """The path that a file:// URI means, without the host localhost; other paths as they are."""
+    """Return the path of a file:// URI, without the host localhost; other paths unchanged."""
     if not path.lower().startswith(FILE):
         return path
     path = path[len(FILE) :]
@@ -39,15 +39,14 @@ def local_path(path: str) -> str:
 
 
 def check_secretless(uri: str) -> None:
-    """Refuse a URI that holds a secret, or may, without showing it.
+    """Refuse a URI that has a secret, or may have one, without showing it.
 
-    A run's folder names its data for `resume`, so all that a URI says would be in its files. On the
-    web a user's name may be a token, and a query (what stands behind ?) a signature; elsewhere ?
-    is a sign of patterns, unless something is assigned behind it.
+    A run's folder names its data for `resume`, so the whole URI would be in its files. On the web a
+    user's name may be a token, and a query (after ?) a signature. Elsewhere ? belongs to patterns,
+    unless an = follows.
     """
-    for part in filter(
-        SCHEME.match, uri.split("::")
-    ):  # fsspec's chains, such as zip://a::https://b
+    # fsspec chains URIs, such as zip://a::https://b.
+    for part in filter(SCHEME.match, uri.split("::")):
         found = _parts(part)
         web = found.scheme in ("http", "https")
         if found.password or (web and found.username):
@@ -56,7 +55,7 @@ def check_secretless(uri: str) -> None:
             )
         if found.query and (web or "=" in found.query):
             raise ConfigError(
-                "a URI with a query in it (?…), which may be a token or a signature, and would be "
+                "a URI with a query in it (?…), which may be a token or a signature and would be "
                 f"written into the run's files: leave it out and {GIVE_IT}; or copy the file to a "
                 "disk or a bucket first"
             )
@@ -66,11 +65,11 @@ def _parts(uri: str) -> SplitResult:
     try:
         return urlsplit(uri)
     except ValueError as error:  # such as a bracket that is not closed; the error may show it all
-        raise ConfigError("a URI that is none: its host cannot be read") from error
+        raise ConfigError("not a URI: its host cannot be read") from error
 
 
 def store_of(uri: str) -> tuple[Any, str]:
-    """The file system of a URI, and the path there."""
+    """Return the file system of a URI, and the path there."""
     check_secretless(uri)
     try:
         from fsspec.core import url_to_fs
@@ -85,8 +84,9 @@ def store_of(uri: str) -> tuple[Any, str]:
 
 
 @contextmanager
-def told(uri: str, kind: type[DistSVMError], what: str = "read") -> Iterator[None]:
-    """What fails inside is an error of this kind with the URI: stores raise errors of many."""
+def errors_of(uri: str, kind: type[DistSVMError], what: str = "read") -> Iterator[None]:
+    """Turn failures inside, which have many types, into errors of this kind that name the URI."""
+    here = platform.node()
     try:
         yield
     except DistSVMError:
@@ -98,13 +98,9 @@ def told(uri: str, kind: type[DistSVMError], what: str = "read") -> Iterator[Non
                 "threads, processes and Ray need files that every worker can open"
             ) from error
         why = f" ({error.__cause__})" if error.__cause__ else ""
-        raise kind(f"{uri}: no such file, folder or bucket, asked from {_here()}{why}") from error
+        raise kind(f"{uri}: no such file, folder or bucket, asked from {here}{why}") from error
     except PermissionError as error:
-        raise kind(f"{uri}: access was refused to {_here()} ({error})") from error
+        raise kind(f"{uri}: access was refused to {here} ({error})") from error
     except Exception as error:
         name = type(error).__name__
-        raise kind(f"{uri}: cannot be {what} from {_here()} ({name}: {error})") from error
-
-
-def _here() -> str:
-    return platform.node()
+        raise kind(f"{uri}: cannot be {what} from {here} ({name}: {error})") from error

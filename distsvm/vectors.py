@@ -1,4 +1,4 @@
-"""Sparse or dense vectors of float64, and the few operations on them that cuts need."""
+"""Sparse or dense vectors of float64, and the operations that cuts need."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import TypeAlias
 import numpy as np
 from scipy import sparse
 
-# From so many entries on compiled merging is faster, though it takes some Python to get there.
-LONG = 4096
-PIECE = 1 << 16  # of vectors that are worked on bit by bit, in the processor's cache
+LONG = 4096  # entries; SciPy merges longer vectors faster than NumPy does
+RUN = 1 << 16  # entries of a vector that fit into the processor's cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +31,7 @@ class SparseVector:
 
     @classmethod
     def of(cls, entries: dict[int, float], dim: int) -> SparseVector:
-        """The vector with these entries, in any order; zeros are left out."""
+        """Return the vector with these entries, in any order; zeros are left out."""
         kept = sorted((i, v) for i, v in entries.items() if v != 0)
         index = np.array([i for i, _ in kept], dtype=np.int64)
         value = np.array([v for _, v in kept], dtype=np.float64)
@@ -40,7 +39,7 @@ class SparseVector:
 
     @property
     def size(self) -> int:
-        """The length of the vector, as arrays call it."""
+        """The length of the vector, under the name that arrays have for it."""
         return self.dim
 
     @property
@@ -52,7 +51,7 @@ Vector: TypeAlias = "np.ndarray | SparseVector"
 
 
 def index_type(dim: int) -> type[np.integer]:
-    """The smallest type that holds the positions of a vector of length dim."""
+    """Return the smallest type for the positions of a vector of length dim."""
     return np.int32 if dim < 2**31 else np.int64
 
 
@@ -62,9 +61,9 @@ def is_small(nnz: int, dim: int, gain: float = 1.0) -> bool:
 
 
 def compact(v: Vector, gain: float = 1.0) -> Vector:
-    """The same vector, sparse where that takes less than 1/gain of the bytes, else dense.
+    """Return the same vector, sparse where that takes less than 1/gain of the bytes, else dense.
 
-    The form depends on the entries that are not 0, and not on the form that was given.
+    The form depends on the entries that are not 0, and not on the form of v.
     """
     filled = (v.value if isinstance(v, SparseVector) else v) != 0
     nnz = int(np.count_nonzero(filled))
@@ -81,7 +80,7 @@ def compact(v: Vector, gain: float = 1.0) -> Vector:
 
 
 def to_dense(v: Vector) -> np.ndarray:
-    """The vector as a float64 array; a dense one is returned as it is."""
+    """Return the vector as a float64 array; a dense one unchanged."""
     if isinstance(v, np.ndarray):
         return v
     out = np.zeros(v.dim)
@@ -98,7 +97,7 @@ def add_into(out: np.ndarray, coefficient: float, v: Vector) -> None:
 
 
 def add(u: Vector, v: Vector) -> Vector:
-    """u + v; sparse only when both are."""
+    """Return u + v; sparse only when both are."""
     if isinstance(u, SparseVector) and isinstance(v, SparseVector):
         return _merged(u, v)
     dense, other = (u, v) if isinstance(u, np.ndarray) else (v, u)
@@ -123,12 +122,12 @@ def _merged(u: SparseVector, v: SparseVector) -> SparseVector:
 def _as_row(v: SparseVector) -> sparse.csr_matrix:
     ends = np.array([0, v.index.size], dtype=v.index.dtype)
     row = sparse.csr_matrix((v.value, v.index, ends), shape=(1, v.dim))
-    row.has_canonical_format = True  # nobody has to look
+    row.has_canonical_format = True  # saves SciPy the check
     return row
 
 
 def subtract(u: SparseVector, v: SparseVector) -> SparseVector:
-    """u − v, sparse, without the entries that cancel."""
+    """Return u − v, sparse, without the entries that cancel."""
     difference = add(u, scale(v, -1.0))
     assert isinstance(difference, SparseVector)
     kept = difference.value != 0
@@ -136,34 +135,33 @@ def subtract(u: SparseVector, v: SparseVector) -> SparseVector:
 
 
 def scale(v: Vector, factor: float) -> Vector:
-    """factor · v, in the same form."""
+    """Return factor · v, in the same form."""
     if isinstance(v, SparseVector):
         return SparseVector(v.index, factor * v.value, v.dim)
     return factor * v
 
 
 def mix(u: np.ndarray, v: np.ndarray, share: float) -> np.ndarray:
-    """(1 − share)·u + share·v, without another array of their length on the way."""
+    """Return (1 − share)·u + share·v, without a temporary array of their length."""
     out = np.empty_like(u)
-    for piece in _pieces(u.size):
-        np.multiply(u[piece], 1 - share, out=out[piece])
-        out[piece] += share * v[piece]
+    for run in _runs(u.size):
+        np.multiply(u[run], 1 - share, out=out[run])
+        out[run] += share * v[run]
     return out
 
 
 def mix_into(out: np.ndarray, v: np.ndarray, share: float) -> None:
-    """out = (1 − share)·out + share·v, in its place."""
-    for piece in _pieces(out.size):
-        out[piece] += share * (v[piece] - out[piece])
+    """out = (1 − share)·out + share·v, in place."""
+    for run in _runs(out.size):
+        out[run] += share * (v[run] - out[run])
 
 
-def _pieces(size: int) -> Iterator[slice]:
-    for start in range(0, size, PIECE):
-        yield slice(start, start + PIECE)
+def _runs(size: int) -> Iterator[slice]:
+    return (slice(start, start + RUN) for start in range(0, size, RUN))
 
 
 def dot(u: Vector, v: Vector) -> float:
-    """⟨u, v⟩."""
+    """Return ⟨u, v⟩."""
     if isinstance(u, np.ndarray):
         if isinstance(v, np.ndarray):
             return float(u @ v)

@@ -81,7 +81,7 @@ class Outcome(NamedTuple):
     bits: dict[str, list[Any]]
 
     def digests(self) -> dict[str, str]:
-        """SHA-256 of the exact bits, by part; floats are told exactly by repr."""
+        """SHA-256 of the exact bits, by part; repr writes floats exactly."""
         history = [self.kinds, self.integers, self.floats, self.bits]
         return {
             "w": bits_of(self.w),

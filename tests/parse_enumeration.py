@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from distsvm.structures.trees.grammar import constituents
+from distsvm.structures.trees.grammar import Grammar, chains_of, constituents, rules_of
 from distsvm.structures.trees.tree import TOP, Tree
 from distsvm.vectors import to_dense
 
@@ -19,6 +19,12 @@ CASES = [
     ("f1-brackets", "margin"),
     ("f1-brackets", "slack"),
 ]
+
+
+def grammar_of(trees):
+    """Return the grammar of all rules and chains that these trees have."""
+    rules = [rule for tree in trees for rule in rules_of(tree)]
+    return Grammar.of(rules, [chain for tree in trees for chain in chains_of(tree)])
 
 
 def read_rule(rule):

@@ -66,13 +66,13 @@ CASES = {
 
 
 def write(folder, case, n_files=N_FILES):
-    """The task of a case, and its examples in so many packed files, in a folder."""
+    """The task of a case, and its examples in packed files in a folder."""
     task, make, ending = CASES[case]
     return task, write_packed(folder, make(), ending, n_files)
 
 
 def write_packed(folder, examples, ending, n_files=N_FILES):
-    """The texts of examples in so many packed files, in a folder."""
+    """The texts of examples in packed files in a folder."""
     home = folder / "data"
     home.mkdir(exist_ok=True)
     edges = np.linspace(0, len(examples), n_files + 1).astype(int)

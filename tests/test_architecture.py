@@ -146,7 +146,7 @@ def test_imports_follow_the_arrows(path):
 
 
 @pytest.mark.parametrize("structure", structures().values(), ids=lambda one: one.name)
-def test_a_structure_says_its_parts_without_importing_any(structure):
+def test_a_structure_names_its_parts_without_importing_any(structure):
     path = PACKAGE / "structures" / structure.name / "__init__.py"
     assert imports(path) == {"distsvm.oracles.structure"}
 

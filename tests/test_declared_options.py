@@ -3,23 +3,27 @@
 import ast
 import dataclasses
 import inspect
+import json
 import pickle
+import runpy
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import distsvm
 from distsvm.cli import main
 from distsvm.cli.data_options import data_options
-from distsvm.cli.options_page import filled, sections, tables
 from distsvm.cli.parts import Options
 from distsvm.cli.program import build_parser, parse
 from distsvm.cli.tasks import make_task
 from distsvm.cli.words import SHELL, TOML
 from distsvm.data.formats import file_formats, reader_options
+from distsvm.data.synthetic import make_multiclass
+from distsvm.data.writers import write_svmlight
 from distsvm.errors import ConfigError
 from distsvm.executors.options import RayOptions
 from distsvm.executors.recovery import Limits
@@ -31,9 +35,12 @@ from distsvm.solvers.base import Solver
 from distsvm.solvers.options import SolverOptions, options_of_solvers
 from distsvm.structures.classes.task import MulticlassTask
 from distsvm.training.config import TrainConfig, all_options
+from distsvm.training.train import train
 from distsvm.wording import Form, Message, Name, Setting, message, message_of
 
 PACKAGE = Path(distsvm.__file__).parent
+PAGE = runpy.run_path(str(PACKAGE.parent / "docs" / "options_page.py"))
+filled, sections, tables = PAGE["filled"], PAGE["sections"], PAGE["tables"]
 OF_TRAINING = {"TrainConfig", "Limits", "RayOptions", "OneSlackOptions", "MultiPlaneOptions"}
 EVERYWHERE = [own for options in sections().values() for own in options if own.flag]
 TABLES = tables()
@@ -58,7 +65,7 @@ def test_every_option_of_training_is_declared_once():
     assert set(names) == {own.name for own in CHECKED}
 
 
-def test_who_takes_an_option_by_another_way_has_its_default():
+def test_an_argument_with_the_name_of_an_option_has_its_default():
     assert Limits().min_workers == RayOptions().min_workers
 
 
@@ -72,7 +79,7 @@ def test_every_option_is_in_help_files_and_the_page(own):
 
 def test_the_page_in_the_docs_is_the_one_that_is_made():
     text = (PACKAGE.parent / "docs" / "options.md").read_text(encoding="utf-8")
-    assert text == filled(text)
+    assert text == filled(text), "python docs/options_page.py < docs/options.md prints the new page"
     assert TABLES in text
 
 
@@ -188,6 +195,37 @@ def test_a_solver_of_another_package_has_flags_keys_and_checks(monkeypatch, tmp_
     assert parse(["train", str(path), *words[1:]]).step == 4.0
 
 
+def test_options_of_another_solver_are_refused_with_a_named_solver(tmp_path, capsys):
+    config = TrainConfig.from_dict({"ask_share": 0.5, "solver": "one-slack"})
+    with pytest.raises(ConfigError) as told:
+        train(MulticlassTask(), np.eye(4), np.arange(4), **config.as_dict())
+    assert str(told.value) == "ask_share is for solver='multi-plane', and this run's is one-slack"
+    data = tmp_path / "a.svm"
+    data.write_text("1 1:1\n2 2:1\n")
+    words = ["--task", "multiclass", "--data", str(data), "--executor", "serial"]
+    said = "--cache-size is for --solver one-slack, and this run's is multi-plane"
+    for verb in ("train", "path"):
+        model = ["--model", str(tmp_path / "m")] if verb == "train" else []
+        wrong = ["--solver", "multi-plane", "--cache-size", "5"]
+        assert main([verb, *words, *model, *wrong]) == 2
+        assert said in capsys.readouterr().err
+    right = ["--solver", "one-slack", "--cache-size", "5", "--model", str(tmp_path / "m")]
+    assert main(["train", *words, *right]) == 0
+
+
+def test_a_run_that_has_options_of_another_solver_is_resumed(tmp_path):
+    """Earlier versions ignored such options, so that their run folders may have them."""
+    write_svmlight(tmp_path / "a.svm", *make_multiclass(30, 4, 3, seed=0))
+    run = str(tmp_path / "run")
+    words = ["--task", "multiclass", "--data", str(tmp_path / "a.svm"), "--run-dir", run]
+    assert main(["train", *words, "--solver", "one-slack", "--max-rounds", "2"]) == 7
+    path = tmp_path / "run" / "run.json"
+    stored = json.loads(path.read_text())
+    stored["config"]["ask_share"] = 0.25
+    path.write_text(json.dumps(stored))
+    assert main(["resume", run, "--max-rounds", "1000"]) == 0
+
+
 # --- the options of structures and of their files ------------------------------------------
 
 
@@ -237,7 +275,35 @@ def test_a_structure_of_another_package_has_flags_for_its_task_and_files(
     assert "`--alphabet`" in tables()
 
 
-def test_an_option_of_a_reader_says_the_formats_that_it_is_for():
+@dataclasses.dataclass(frozen=True)
+class RivalTask(MulticlassTask):
+    price: float = option(1.0, flag="--gap-cost", kind=number(), metavar="P", help="of another")
+
+
+RIVAL_OPTIONS = Options(declared(RivalTask))
+RIVAL = Structure(
+    name="rivals",
+    title="rivals",
+    tasks={"rival": f"{__name__}:RivalTask"},
+    options=f"{__name__}:RIVAL_OPTIONS",
+)
+
+
+def test_two_structures_with_one_flag_for_different_fields_are_refused(monkeypatch, capsys):
+    points = {
+        name: EntryPoint(name, f"{__name__}:{found}", "of a test")
+        for name, found in (("alignments", "ADDED"), ("rivals", "RIVAL"))
+    }
+    monkeypatch.setattr(STRUCTURES, "_points", points)
+    monkeypatch.setattr(STRUCTURES, "_loaded", {})
+    assert main(["train", "--task", "rival", "--data", "a", "--model", "m"]) == 2
+    assert (
+        "--gap-cost is declared twice: for 'gap_cost' (task: alignments only) and for 'price' "
+        "(task: rivals only); one of them needs another flag"
+    ) in capsys.readouterr().err
+
+
+def test_an_option_of_a_reader_names_its_formats():
     found = {own.name: own.of for own in reader_options()}
     assert found["tag"] == ("conll", "conllu")
     assert found["word"] == ("conll",)

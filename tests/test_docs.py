@@ -209,7 +209,7 @@ def test_the_citation_names_the_version():
     assert f"version: {__version__}\n" in text
 
 
-def test_the_package_says_that_it_has_types_and_needs_posix():
+def test_the_package_declares_that_it_has_types_and_needs_posix():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert (ROOT / "distsvm" / "py.typed").is_file()
     assert 'distsvm = ["py.typed"]' in text

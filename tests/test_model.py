@@ -55,7 +55,7 @@ def test_saving_never_takes_the_place_of_anything_else(folder, tmp_path):
     model = load_model(folder)
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.tex").write_text("all of it")
-    with pytest.raises(ModelError, match="something else"):
+    with pytest.raises(ModelError, match="something other than a model"):
         model.save(tmp_path / "precious")
     assert (tmp_path / "precious" / "thesis.tex").read_text() == "all of it"
     with pytest.raises(ModelError, match="is a file"):

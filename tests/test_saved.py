@@ -26,7 +26,7 @@ def test_the_model_of_a_stored_run_predicts_as_it_did(run, tmp_path, expected):
 
 
 @every_run
-def test_a_stored_run_goes_on_from_its_checkpoint(run, tmp_path, expected):
+def test_a_stored_run_resumes_from_its_checkpoint(run, tmp_path, expected):
     run.copy_stored(tmp_path)
     folder = tmp_path / str(run)
     rounds = (folder / "history.jsonl").read_text().splitlines()

@@ -62,7 +62,7 @@ def test_long_vectors_add_up_as_short_ones_do(pair):
 def test_mix_lies_between_piece_by_piece(pair):
     u, v = pair
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vectors, "PIECE", 7)
+        patch.setattr(vectors, "RUN", 7)
         assert np.array_equal(mix(u, v, 0.25), 0.75 * u + 0.25 * v)
 
 

@@ -1,4 +1,4 @@
-"""One TOML file for all that a command line can say: a key for every option, with its name."""
+"""Options of a command in a TOML file: each key is the name of an option."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 
 from distsvm.cli.parser import Flag, Parser
 from distsvm.cli.small_files import read_text
-from distsvm.cli.toml_text import toml_pair
-from distsvm.cli.words import TOML
+from distsvm.cli.words import TOML, toml_pair
 from distsvm.errors import ConfigError, nearest
 from distsvm.kinds import Several, Truth, Unfit
 from distsvm.version import __version__
@@ -22,29 +21,28 @@ else:
 
 LARGEST = 1 << 20
 MOST_PARTS = 64
-# The memory and time that TOML's reader takes grow with the square of the parts.
+# Memory and time of the TOML reader grow with the square of the parts.
 _LONG_KEY = re.compile(rf"(?:[\w\"'-]+\s*\.\s*){{{MOST_PARTS}}}")
 JOB = "job"
-"""The table of what `distsvm submit` has options for, beside those of train."""
+"""The table of the options that `distsvm submit` has and train does not."""
 
 
 def add_config_file(parser: Parser) -> None:
-    """Add the file's name, which comes right behind the verb."""
+    """Add the argument CONFIG.toml, which comes right behind the verb."""
     parser.add_argument(
         "config", nargs="?", metavar="CONFIG.toml",
         help="options in a file, one key each with the option's name (rel-gap = 0.01); those of "
-        "the command line come before it",
+        "the command line replace them",
     )  # fmt: skip
 
 
 def take_config(path: str, parser: Parser, *, sending: bool = False) -> None:
-    """Make what a file says the defaults of the parser; its options come before them.
+    """Make the values of a file the defaults of the parser, which given options replace.
 
-    What is about sending the run as a job stands in a table of its own, which is taken if that is
-    what the parser is for (`sending`), and left alone otherwise.
+    With `sending` only the table [job] counts, without it all but that table.
     """
     values: dict[str, Any] = {}
-    said: dict[str, str] = {}
+    keys_by_dest: dict[str, str] = {}
     keys = parser.flags
     content = _read(path)
     table = content.pop(JOB, {})
@@ -60,24 +58,23 @@ def take_config(path: str, parser: Parser, *, sending: bool = False) -> None:
         value = _value(path, key, flag, found)
         if value is argparse.SUPPRESS:
             continue
-        if flag.dest in said:
-            raise ConfigError(f"{path}: {said[flag.dest]} and {key} are two words for one thing")
-        said[flag.dest] = key
+        if (earlier := keys_by_dest.setdefault(flag.dest, key)) != key:
+            raise ConfigError(f"{path}: {earlier} and {key} are two words for one thing")
         values[flag.dest] = value
         flag.action.required = False
     parser.set_defaults(**values)
 
 
 def config_text(verb: str, parser: Parser, args: argparse.Namespace) -> str:
-    """The file that says the same as these arguments."""
+    """Return the configuration file that has the same effect as these arguments."""
     lines: dict[str, list[str]] = {}
     written = set()
     for key, flag in parser.flags.items():
-        said = _said(flag, getattr(args, flag.dest, argparse.SUPPRESS))
-        if said is not argparse.SUPPRESS and flag.dest not in written:
+        value = _toml_of(flag, getattr(args, flag.dest, argparse.SUPPRESS))
+        if value is not argparse.SUPPRESS and flag.dest not in written:
             written.add(flag.dest)
             title = flag.title.partition(":")[0].partition(" (")[0]
-            lines.setdefault(title, []).append(toml_pair(key, said))
+            lines.setdefault(title, []).append(toml_pair(key, value))
     groups = ["\n".join([f"# {title}", *inside]) for title, inside in lines.items()]
     head = f"# distsvm {__version__}: distsvm {verb} CONFIG.toml"
     return "\n\n".join([head, *groups]) + "\n"
@@ -98,7 +95,7 @@ def _read(path: str) -> dict[str, Any]:
 
 
 def _belongs_to_job(key: str) -> str:
-    from distsvm.cli.job_options import add_sending  # here, as most commands send nothing
+    from distsvm.cli.job_options import add_sending  # imported here: few commands send a job
 
     parser = Parser(add_help=False)
     add_sending(parser)
@@ -106,29 +103,29 @@ def _belongs_to_job(key: str) -> str:
 
 
 def _value(path: str, key: str, flag: Flag, found: Any) -> Any:
-    """The value that the option gets; SUPPRESS where the file says that it is not given."""
+    """Return the option's value; SUPPRESS where the file has false for a flag without --no-."""
     kind = flag.option.kind
-    said = f"{path}: {key} = {_shown(found)}: expected {kind.expected.worded(TOML)}"
+    problem = f"{path}: {key} = {_shown(found)}: expected {kind.expected.worded(TOML)}"
     try:
         value = kind.from_toml(found)
     except (TypeError, OverflowError):
-        raise ConfigError(f"{said}, found {_kind(found)}") from None
+        raise ConfigError(f"{problem}, found {_kind(found)}") from None
     except Unfit:
-        raise ConfigError(said) from None
+        raise ConfigError(problem) from None
     if isinstance(kind, Truth) and not kind.both:
         return flag.action.const if value else argparse.SUPPRESS
     return value
 
 
-def _said(flag: Flag, given: Any) -> Any:
-    """What a file has to say for a value; SUPPRESS for one that was not given."""
+def _toml_of(flag: Flag, given: Any) -> Any:
+    """Return the TOML value of a given option; SUPPRESS for one that was not given."""
     kind = flag.option.kind
     if given is argparse.SUPPRESS or given == []:
         return argparse.SUPPRESS
     if isinstance(kind, Truth) and not kind.both:
         return True if given == flag.action.const and given is not None else argparse.SUPPRESS
-    said = None if given is None and isinstance(kind, Several) else kind.to_toml(given)
-    return argparse.SUPPRESS if said is None else said
+    value = None if given is None and isinstance(kind, Several) else kind.to_toml(given)
+    return argparse.SUPPRESS if value is None else value
 
 
 def _kind(found: Any) -> str:

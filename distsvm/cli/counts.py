@@ -1,4 +1,4 @@
-"""How often each label was true, predicted, and both: of examples, or of tokens."""
+"""Counts of true, predicted and correct labels, of examples or tokens, and tables of them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ KEPT_LABELS = 200
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How many each label has, was predicted for, and both; counts add up.
+    """Counts by label: true, predicted, and both (`hits`). Counts of several shards can be added.
 
-    `confusion` has a row a true label and a column a predicted one, and none of either where
-    there are very many labels.
+    `confusion` has a row for each true label and a column for each predicted one; with more than
+    KEPT_LABELS labels it is empty.
     """
 
     true: np.ndarray
@@ -30,9 +30,9 @@ class Counts:
 
     @classmethod
     def of(cls, true: np.ndarray, predicted: np.ndarray, n_labels: int) -> Counts:
-        """The counts of labels that are numbers below n_labels.
+        """Return the counts of labels that are numbers below n_labels.
 
-        Other true labels are unknown to the model: their predictions count, and they do not.
+        Larger true labels are unknown to the model: only their predictions count.
         """
         kept = n_labels if n_labels <= KEPT_LABELS else 0
         known = true < n_labels
@@ -55,7 +55,7 @@ class Counts:
         )
 
     def by_label(self, noun: str) -> list[dict[str, float]]:
-        """Precision, recall, F1 and n_`noun`; 0 where there is nothing to divide by."""
+        """Return precision, recall, F1 and n_`noun` of each label; 0 / 0 counts as 0."""
         found = []
         columns = (self.hits.tolist(), self.predicted.tolist(), self.true.tolist())
         for h, p, t in zip(*columns, strict=True):
@@ -69,7 +69,7 @@ class Counts:
 def label_lines(
     kind: str, labels: Sequence[Any], rows: Sequence[dict[str, float]], noun: str, output: Output
 ) -> list[str]:
-    """A table with the scores of each label, under a head that calls it `kind`."""
+    """Return a table with the scores of each label; `kind` is the head of the labels."""
     cells = [
         [str(label), *(f"{row[name]:.4f}" for name in ("precision", "recall", "f1")),
          count(int(row[f"n_{noun}"]))]
@@ -79,7 +79,7 @@ def label_lines(
 
 
 def confusion_lines(labels: Sequence[Any], confusion: np.ndarray, output: Output) -> list[str]:
-    """A table of true and predicted labels, where they are few."""
+    """Return a table of true and predicted labels, unless there are more than SHOWN_LABELS."""
     if len(labels) > SHOWN_LABELS:
         return []
     names = [str(label) for label in labels]

@@ -1,13 +1,14 @@
-"""The options of data files, as open_data takes them."""
+"""The options of data files: their flags, and the arguments of open_data that they become."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
+from distsvm.cli.formatting import size
 from distsvm.cli.parser import ABSENT, Group, Parser
 from distsvm.cli.parts import all_structures, by_title
-from distsvm.data.files import PACKED
+from distsvm.data.files import COMPRESSED
 from distsvm.data.formats import TEXT, ending_of, file_formats, formats_read, reader_options
 from distsvm.data.opening import kind_of_files, open_data
 from distsvm.errors import ConfigError
@@ -23,45 +24,45 @@ TABLES = ("svmlight", "parquet")
 
 
 def _dest(own: Option) -> str:
-    """Where the option is parsed to; its name alone might mean something else."""
+    """Return the option's destination: its key, as other options may have its name."""
     return own.key.replace("-", "_") or own.name
 
 
 def add_data(parser: Parser, *, required_labels: bool = True, trained: bool = False) -> Group:
-    """Add --data and how to read it; returns the group for more of the kind.
+    """Add --data and the options of readers; return their group.
 
-    With `trained`, a model's options are the defaults. Without `required_labels`, plain text may be
-    given too, here, in files, or on standard input.
+    With `trained`, the help says that a model's options are the defaults. Without
+    `required_labels`, plain text is accepted too, by --text, in files, or on standard input.
     """
-    also = " What is not given is as it was in training." if trained else ""
+    also = " Options that are not given are those of training." if trained else ""
     group = parser.group("data", f"How files are read.{also}")
     endings = {one.title: _endings(one, required_labels) for one in all_structures()}
     plain = ", ".join(one.title for one in all_structures() if TEXT in formats_read(one))
     group.flag(
         "--data", files, required=required_labels, metavar="FILE",
         help="files, folders or patterns, here or elsewhere (s3://bucket/folder/*.svm). "
-        f"{by_title(endings)}. All text may be packed ({' '.join(PACKED)})"
-        + ("" if required_labels else f". Plain text ({plain}) has one sentence a line, also from "
+        f"{by_title(endings)}. All text may be compressed ({' '.join(COMPRESSED)})"
+        + ("" if required_labels else f". Plain text ({plain}) has one sentence a line, also on "
            "standard input (-)"),
     )  # fmt: skip
     if not required_labels:
         group.flag(
             "--text", Several(text), metavar="SENTENCE",
             help=f"{plain}: plain sentences, instead of --data. They are split at blanks, and "
-            "punctuation at the ends of a word is a word of its own",
+            "punctuation at the ends of a word is a separate word",
         )  # fmt: skip
     group.flag(
         "--format", text, metavar="NAME", default=ABSENT,
-        help=f"{', '.join(file_formats())}, where the names of the files do not say it",
+        help=f"{', '.join(file_formats())}. Default: as the names of the files end",
     )  # fmt: skip
     for own in reader_options():
-        if own.flag and _is_meant(own, required_labels):
+        if own.flag and _fits(own, required_labels):
             group.declared(own, dest=_dest(own))
     return group
 
 
 def _endings(structure: Structure, labelled: bool) -> str:
-    """The formats that tasks of the structure read, with the first of their endings."""
+    """Return the formats that tasks of the structure read, with their first endings."""
     formats = file_formats()
     return ", ".join(
         f"{name} ({' '.join(list(filter(None, formats[name].endings))[:3])})"
@@ -70,35 +71,29 @@ def _endings(structure: Structure, labelled: bool) -> str:
     )
 
 
-def _is_meant(own: Option, labelled: bool) -> bool:
-    """Whether the option is for data with outputs, or else for data to predict on."""
+def _fits(own: Option, labelled: bool) -> bool:
+    """Return whether the option is for data with outputs, or, without, for data to predict on."""
     formats = [file_formats()[name] for name in own.of]
     if labelled:
         return any(one.labelled for one in formats)
     return not all(own.name in one.filters for one in formats)  # every sentence gets a prediction
 
 
-def n_bytes_found(args: argparse.Namespace, task: Task, options: dict[str, Any]) -> int:
-    """The size of the files to train on and to validate with: looked for, and not yet read."""
-    n_bytes = 0
-    for paths in (args.data, args.validation):
-        if paths is not None:
-            n_bytes += open_data(paths, tables=task.tables, **options).n_bytes or 0
-    return n_bytes
+def loading_words(args: argparse.Namespace, task: Task, options: dict[str, Any]) -> str:
+    """Return the words for loading, with the size of the files for training and validation."""
+    given = [paths for paths in (args.data, args.validation) if paths is not None]
+    n_bytes = sum(open_data(paths, tables=task.tables, **options).n_bytes or 0 for paths in given)
+    return f"loading and scanning {size(n_bytes)} of data"
 
 
 def data_options(
     args: argparse.Namespace, task: Task, model: Model | None = None
 ) -> dict[str, Any]:
-    """The arguments of open_data that were given; what does not fit the files is refused by name.
+    """Return the given arguments of open_data; refuse those that do not fit the files.
 
-    Parameters
-    ----------
-    task : whose examples the files hold
-        Where the first format that it reads has files of any name, they are of that unless all are
-        named as another that it reads; otherwise the names decide.
-    model : Model, optional
-        Its training files' format comes before that.
+    If the first format that the task reads has files of any name, it is the format, unless all
+    files are named as another format of the task. Otherwise the format of the model's training
+    files comes first, and the names of the files second.
     """
     for path in (*args.data, *(getattr(args, "validation", None) or ())):
         check_secretless(path)  # before any error can name it
@@ -108,7 +103,7 @@ def data_options(
     if kind not in formats:
         raise ConfigError(
             f"--data {args.data[0]}: {kind} is no format of the task; expected "
-            f"{' or '.join(formats)} files (--format says what files are, whatever their names)"
+            f"{' or '.join(formats)} files (--format names the format of files with any name)"
         )
     if kind == TEXT and not hasattr(args, "text"):
         raise ConfigError(
@@ -129,7 +124,7 @@ def _kind(
     task: Task,
     model: Model | None,
 ) -> tuple[str, str | None]:
-    """What the files are, and the format to name for it, None where their own names do."""
+    """Return the files' format, and that for open_data; None where names of files suffice."""
     formats = file_formats()
 
     def are_all(name: str) -> bool:
@@ -138,7 +133,7 @@ def _kind(
     format = getattr(args, "format", None)
     plain = hasattr(args, "text") and TEXT in reads and are_all(TEXT)
     if format is None:
-        # Options of one table format say that the files are of it.
+        # An option of a table format decides on that format.
         meant = [own.of[0] for own in given if own.of[0] in TABLES]
         format = meant[0] if meant else None
     if format is None and formats[reads[0]].any_name:

@@ -1,21 +1,21 @@
-"""`distsvm demo`: a real training run on data that is on every machine."""
+"""`distsvm demo`: a training run on the digits that scikit-learn bundles."""
 
 from __future__ import annotations
 
 import argparse
 import time
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from distsvm.cli import exits
-from distsvm.cli.digits import drawn
+from distsvm.cli.display import watched
 from distsvm.cli.formatting import pairs, seconds, value
 from distsvm.cli.options import WHERE, add_place, check_config, given_config
 from distsvm.cli.output import Output
 from distsvm.cli.parser import Parser
-from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_run_target
 from distsvm.kinds import path
@@ -25,6 +25,8 @@ from distsvm.training.train import train
 
 SEED = 0
 TEST_SHARE = 0.25
+SHADES, ASCII_SHADES = " ░▒▓█", " .:*#"
+DARKEST, LIGHTEST = 232, 255  # greys of the 256 colours
 
 
 def add_arguments(parser: Parser) -> None:
@@ -62,22 +64,15 @@ def run(args: argparse.Namespace, output: Output) -> int:
     )
     style = output.style
     mark = style.good("agrees") if agrees else style.bad("DIFFERS")
-    output.say(
-        "",
-        *pairs(
-            [
-                ("check", f"½‖w‖² + C·R(w) anew in NumPy: {value(checked)}, {mark}"),
-                ("test", f"accuracy {style.bold(f'{accuracy:.4f}')} in "
-                         f"{seconds(result.seconds['total'])}"),
-                ("LinearSVC", f"accuracy {peer:.4f} in {seconds(peer_s)} (scikit-learn's default, "
-                              "same split)"),
-            ],
-            style,
-            output.width,
-        ),
-        "",
-        *pictures(result.model, X_test, y_test, output),
-    )  # fmt: skip
+    took, shown = seconds(result.seconds["total"]), style.bold(f"{accuracy:.4f}")
+    rows = [
+        ("check", f"½‖w‖² + C·R(w) anew in NumPy: {value(checked)}, {mark}"),
+        ("test", f"accuracy {shown} in {took}"),
+        ("LinearSVC", f"accuracy {peer:.4f} in {seconds(peer_s)} (scikit-learn's default, "
+                      "same split)"),
+    ]  # fmt: skip
+    images = pictures(result.model, X_test, y_test, output)
+    output.say("", *pairs(rows, style, output.width), "", *images)
     if args.keep is not None:
         output.say("", f"Go on with: distsvm inspect {args.keep}, distsvm report {args.keep}")
     if not agrees:
@@ -87,9 +82,8 @@ def run(args: argparse.Namespace, output: Output) -> int:
 
 
 def load() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Images and labels for training, then for the test; a seeded quarter is for the test."""
-    # The one place outside the estimators that needs scikit-learn: for its bundled data and as
-    # the peer to compare with. Imported here, so that no other verb waits for it.
+    """Return images and labels for training, then those of a seeded quarter for the test."""
+    # Imported here, because no other verb needs scikit-learn.
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
@@ -100,7 +94,7 @@ def load() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 
 def primal_in_numpy(model: Model, X: np.ndarray, y: np.ndarray, C: float) -> float:
-    """½‖w‖² + C·mean_i max_ŷ ([y ≠ ŷ] + ⟨w_ŷ − w_y, x⟩), from the model's w and nothing else."""
+    """Return ½‖w‖² + C·mean_i max_ŷ ([y ≠ ŷ] + ⟨w_ŷ − w_y, x⟩), computed from w alone."""
     k = len(np.unique(y))
     W = model.w.reshape(X.shape[1] + 1, k)
     scores = np.column_stack([X, np.ones(len(X))]) @ W
@@ -112,19 +106,19 @@ def primal_in_numpy(model: Model, X: np.ndarray, y: np.ndarray, C: float) -> flo
 
 
 def linear_svc(X: Any, y: Any, X_test: Any, y_test: Any) -> tuple[float, float]:
-    """The test accuracy of scikit-learn's default, and its seconds."""
+    """Return the test accuracy of scikit-learn's default, and its seconds."""
     from sklearn.svm import LinearSVC
 
     started = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its default stops short of convergence here
+        warnings.simplefilter("ignore")  # the default does not converge here
         peer = LinearSVC(random_state=SEED).fit(X, y)
     elapsed_s = time.perf_counter() - started
     return float((peer.predict(X_test) == y_test).mean()), elapsed_s
 
 
 def pictures(model: Model, X: np.ndarray, y: np.ndarray, output: Output) -> list[str]:
-    """A few digits of the test with their predictions, one of the mistakes last."""
+    """Return a few test digits with their predictions; the last one is a mistake, if any."""
     predicted = model.predict(X)
     n = max(1, (output.width - 2) // 18)
     wrong = np.flatnonzero(predicted != y)[:1]
@@ -134,3 +128,27 @@ def pictures(model: Model, X: np.ndarray, y: np.ndarray, output: Output) -> list
         f"{predicted[i]}" + ("" if predicted[i] == y[i] else f" (truly {y[i]})") for i in chosen
     ]
     return drawn(X[chosen].reshape(-1, 8, 8) / 16.0, captions, output)
+
+
+def drawn(images: np.ndarray, captions: Sequence[str], output: Output) -> list[str]:
+    """Return images side by side, two columns a pixel, with a caption below each.
+
+    Parameters
+    ----------
+    images : array of shape (n, height, width), values in [0, 1]
+    captions : n texts
+    """
+    width = 2 * images.shape[2]
+    lines = []
+    for row in range(images.shape[1]):
+        lines.append("  " + "  ".join(_row(image[row], output) for image in images))
+    lines.append("  " + "  ".join(f"→ {caption}"[:width].ljust(width) for caption in captions))
+    return lines
+
+
+def _row(pixels: np.ndarray, output: Output) -> str:
+    if output.style.on:
+        greys = DARKEST + np.rint(pixels * (LIGHTEST - DARKEST)).astype(int)
+        return "".join(output.style.coded(f"48;5;{grey}", "  ") for grey in greys)
+    shades = SHADES if output.unicode else ASCII_SHADES
+    return "".join(2 * shades[round(float(p) * (len(shades) - 1))] for p in pixels)

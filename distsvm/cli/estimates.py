@@ -1,4 +1,4 @@
-"""How far a run has come on the way to its wished gap, and how long it may still take."""
+"""Estimates of a run's progress towards its target gap, and of the time left."""
 
 from __future__ import annotations
 
@@ -11,34 +11,32 @@ LONGEST_S = 30 * 86400.0
 
 
 def time_left(points: Sequence[tuple[float, float]], target: float) -> float | None:
-    """Seconds until the gap is `target`, by a straight line through log gap over recent rounds.
+    """Return seconds until the gap is `target`, by a line through log gap over recent rounds.
 
     Parameters
     ----------
     points : sequence of (seconds, gap)
         Of the fresh rounds so far, in order. The later half counts, of 5 to 40 rounds.
     target : float
-        The wished gap.
 
     Returns
     -------
     float or None
-        None while nobody can know: too few rounds, a gap that does not fall, no target above 0.
+        None without an estimate: too few rounds, a gap that does not fall, or a target of 0.
     """
     usable = [(s, math.log(gap)) for s, gap in points if 0 < gap < math.inf]
     if target <= 0 or len(usable) < LEAST_POINTS:
         return None
     recent = usable[-min(MOST_POINTS, max(LEAST_POINTS, len(usable) // 2)) :]
-    slope = _slope(recent)
+    slope = _least_squares_slope(recent)
     if slope is None or slope >= 0:
         return None
-    # From the last gap, not from the line's end: what was reached is certain.
+    # Start from the last gap, which is exact, not from the end of the line.
     left = (math.log(target) - recent[-1][1]) / slope
     return max(0.0, left) if left < LONGEST_S else None
 
 
-def _slope(points: Sequence[tuple[float, float]]) -> float | None:
-    """Of the least-squares line."""
+def _least_squares_slope(points: Sequence[tuple[float, float]]) -> float | None:
     n = len(points)
     mean_x = sum(x for x, _ in points) / n
     mean_y = sum(y for _, y in points) / n
@@ -49,7 +47,7 @@ def _slope(points: Sequence[tuple[float, float]]) -> float | None:
 
 
 def way_done(first: float, gap: float, target: float) -> float | None:
-    """The part, on a log scale, of the way from the first gap to the wished one; 0 to 1."""
+    """Return the position of the gap between the first and the target, on a log scale in [0, 1]."""
     if not (0 < target < math.inf and 0 < first < math.inf):
         return None
     if gap <= target:

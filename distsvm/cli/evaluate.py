@@ -10,10 +10,10 @@ from textwrap import fill
 from distsvm.cli import exits
 from distsvm.cli.data_options import add_data, data_options
 from distsvm.cli.models import add_model, read_model
-from distsvm.cli.options import WHERE, add_place, check_config, given_config
+from distsvm.cli.options import add_place, given_place
 from distsvm.cli.output import Output
 from distsvm.cli.parser import Parser
-from distsvm.cli.parts import all_structures, by_title, scores_of
+from distsvm.cli.parts import Scores, helps, part_of
 from distsvm.cli.streaming import over_pieces
 from distsvm.registry import structure_of
 
@@ -23,10 +23,9 @@ def add_arguments(parser: Parser) -> None:
         "distsvm evaluate --model DIR --data FILE … [options]\n"
         "       distsvm evaluate CONFIG.toml [options]"
     )
-    helps = by_title({one.title: scores_of(one).help for one in all_structures()})
     parser.description = fill(
-        f"Scores on data with outputs. {helps}. A true label that training did not see counts as "
-        "wrong, and a warning names it.",
+        f"Scores on data with outputs. {helps(Scores)}. A true label that training did not see "
+        "counts as wrong, and a warning names it.",
         96,
     )
     add_model(parser)
@@ -35,13 +34,12 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
-    place = given_config(args, WHERE)
-    check_config(place)
+    place = given_place(args)
     model = read_model(args.model, args.task)
-    scores = scores_of(structure_of(model.task))
+    scores = part_of(structure_of(model.task), Scores)
     data = model.examples(args.data, **data_options(args, model.task, model))
-    pieces = model.pieces(data)
-    counts = over_pieces(scores.counted, model, pieces, place, output, doing="evaluating")
+    shards = model.pieces(data)
+    counts = over_pieces(scores.counted, model, shards, place, output, doing="evaluating")
     facts = scores.facts(model.task, reduce(add, counts))
     output.record("result", facts)
     output.show(*scores.lines(facts, output))

@@ -1,4 +1,4 @@
-"""Exit codes: what they mean, and which error or end of a run has which."""
+"""Exit codes: their meanings, and those of errors and of ends of runs."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ JOB_FAILED = 8
 INTERRUPTED = 130
 
 MEANINGS = {
-    DONE: "done; a training run reached the wished gap",
+    DONE: "done; a training run reached the target gap",
     UNEXPECTED: "unexpected error",
     USAGE: "bad usage or configuration",
     BAD_DATA: "the data cannot be used",
     TASK_FAILED: "the task's own code failed",
     WORKERS_LOST: "workers were lost or could not be placed",
     UNUSABLE: "a model, checkpoint or run folder cannot be used",
-    STOPPED_EARLY: "a training run ended before the wished gap (its model is written)",
+    STOPPED_EARLY: "a training run ended before the target gap (its model is written)",
     JOB_FAILED: "a job failed, or the server of jobs cannot be used",
     INTERRUPTED: "interrupted by Ctrl-C",
 }
@@ -53,7 +53,7 @@ _ERRORS: tuple[tuple[type[DistSVMError], int], ...] = (
 
 
 def meaning(code: int) -> str:
-    """Return what an exit code means; that of a process which a signal ended is negative."""
+    """Return the meaning of an exit code; −N is that of a process that signal N killed."""
     if code >= 0:
         return MEANINGS.get(code, "not an exit code of distsvm")
     try:
@@ -63,15 +63,14 @@ def meaning(code: int) -> str:
 
 
 def code_of_error(error: BaseException) -> int:
-    """The exit code for an error."""
+    """Return the exit code for an error."""
     return next((code for kind, code in _ERRORS if isinstance(error, kind)), UNEXPECTED)
 
 
 def code_of_end(stop_reason: str, eps: float | None, rel_gap: float | None = None) -> int:
-    """The exit code for the end of a training run.
+    """Return the exit code for the end of a training run.
 
-    An end by "precision" is what was asked for with a gap of 0 (as close as rounding allows), and
-    short of the wish otherwise.
+    An end by "precision" is a success only if the target gap is 0.
     """
     if stop_reason == "interrupted":
         return INTERRUPTED

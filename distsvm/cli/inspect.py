@@ -10,10 +10,10 @@ import numpy as np
 
 from distsvm.cli import exits
 from distsvm.cli.formatting import asked_for, count, counted, pairs, seconds, size, small, value
-from distsvm.cli.models import add_model_task, read_model
+from distsvm.cli.models import add_task_code, read_model
 from distsvm.cli.output import Output
 from distsvm.cli.parser import Parser
-from distsvm.cli.parts import all_structures, by_title, check_model_flags, inspection_of
+from distsvm.cli.parts import Inspection, add_parts, check_model_flags, helps, part_of
 from distsvm.cli.strongest import listed
 from distsvm.cli.summary import CERTIFICATES, REASONS, in_words, own_rows
 from distsvm.errors import DAMAGE, DistSVMError, ModelError
@@ -31,16 +31,12 @@ from distsvm.training.run_state import read_state
 
 def add_arguments(parser: Parser) -> None:
     parser.add_argument("folder", metavar="DIR", help="a model, a checkpoint or a run")
-    parts = {structure: inspection_of(structure) for structure in all_structures()}
-    helps = by_title({one.title: part.help for one, part in parts.items()})
     parser.general.flag(
         "--top", whole(), default=10, metavar="N",
-        help=f"show so many of the largest weights for and against. {helps}",
+        help=f"number of the largest weights for and against to show. {helps(Inspection)}",
     )  # fmt: skip
-    group = parser.group("of one structure only")
-    for part in dict.fromkeys(parts.values()):
-        part.add(group)
-    add_model_task(parser)
+    add_parts(parser.group("of one structure only"), Inspection)
+    add_task_code(parser)
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
@@ -65,7 +61,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
 
 
 def kind_of(folder: Place) -> str:
-    """ "model", "checkpoint" or "run", by what the folder says of itself."""
+    """Return "model", "checkpoint" or "run", which the files of the folder name."""
     if not folder.exists():
         raise ModelError(f"{folder} does not exist")
     if (folder / "run.json").exists():
@@ -86,8 +82,8 @@ def _model(
 ) -> tuple[dict[str, Any], list[str]]:
     model = read_model(folder, args.task)
     task, w = model.task, model.w
-    name, contents = describe(task)[0]["task"], inspection_of(structure_of(task))
-    check_model_flags(args, {one.title: inspection_of(one) for one in all_structures()}, contents)
+    name, contents = describe(task)[0]["task"], part_of(structure_of(task), Inspection)
+    check_model_flags(args, contents)
     facts: dict[str, Any] = {
         "task": name, "dim": task.dim, "norm": float(np.linalg.norm(w)),
         "n_nonzero": int(np.count_nonzero(w)), "facts": model.facts,
@@ -106,11 +102,11 @@ def _model(
 
 
 def _file_rows(model: Model) -> list[tuple[str, str]]:
-    """How the training files were read, and others will be."""
+    """Return the options with which the model reads files, as training did."""
     notes = model.facts.get("data")
     if notes is None:
         return []
-    options = [f"{name}={_on_one_line(v)}" for name, v in notes["options"].items()]
+    options = [f"{name}={' '.join(_shown(v).split())}" for name, v in notes["options"].items()]
     return [("files", ", ".join([notes["kind"], *options]))]
 
 
@@ -139,11 +135,13 @@ def _run(folder: Place, output: Output) -> tuple[dict[str, Any], list[str]]:
     run = home.read()
     rounds = home.history()
     config: TrainConfig = run["config"]
-    state = _state(folder)
+    state = read_state(folder)
+    state_in_words = in_words(state)
     checkpoints = [found.name for found in checkpoint_folders(folder)]
     facts = {
         "version": run["version"], "config": config.as_dict(), "task": run["task"]["task"],
-        "data": run["data"], "validation": run["validation"], **state,
+        "data": run["data"], "validation": run["validation"],
+        **state.as_dict(), "state_in_words": state_in_words,
         "last_round": rounds[-1].as_dict() if rounds else None, "checkpoints": checkpoints,
     }  # fmt: skip
     default = TrainConfig().values()
@@ -152,11 +150,10 @@ def _run(folder: Place, output: Output) -> tuple[dict[str, Any], list[str]]:
         if v != default[name] and name != "run_dir"
     }  # fmt: skip
     paths = (run["data"] or {}).get("paths")
-    data = "in memory" if paths is None else listed(paths)
     rows = [
-        ("state", state["state_in_words"]),
+        ("state", state_in_words),
         ("task", run["task"]["task"]),
-        ("data", data),
+        ("data", "in memory" if paths is None else listed(paths)),
         ("config", ", ".join(f"{k}={_shown(v)}" for k, v in changed.items()) or "all default"),
         *_round_rows(rounds[-1] if rounds else None),
         ("checkpoints", listed(checkpoints) or "none yet"),
@@ -164,12 +161,6 @@ def _run(folder: Place, output: Output) -> tuple[dict[str, Any], list[str]]:
     if (folder / "model").exists():
         rows.append(("model", str(folder / "model")))
     return facts, pairs(rows, output.style, output.width)
-
-
-def _state(folder: Place) -> dict[str, Any]:
-    """What has become of the run."""
-    state = read_state(folder)
-    return state.as_dict() | {"state_in_words": in_words(state)}
 
 
 def _checkpoint(folder: Place, output: Output) -> tuple[dict[str, Any], list[str]]:
@@ -210,10 +201,6 @@ def _round_rows(record: Round | None) -> list[tuple[str, str]]:
         ("oracle", counted(record.n_oracle_calls, "call")),
         *own_rows(record),
     ]
-
-
-def _on_one_line(setting: Any) -> str:
-    return " ".join(_shown(setting).split())
 
 
 def _shown(setting: Any) -> str:

@@ -1,4 +1,4 @@
-"""What the verbs about jobs share: where the cluster is, and how a job is followed."""
+"""Options and functions that the verbs for jobs share."""
 
 from __future__ import annotations
 
@@ -19,50 +19,47 @@ from distsvm.jobs.client import Job, Jobs, job_address
 from distsvm.jobs.package import Package, job_name
 from distsvm.kinds import Several, number, path, text, truth
 
-DISTSVM = "-m distsvm.cli"
-
 
 def add_address(parser: Parser) -> None:
     parser.general.flag(
         "--address", text, metavar="URL",
-        help="of the cluster's dashboard, such as http://HEAD:8265. Default: the variable "
-        "RAY_API_SERVER_ADDRESS. A token is taken as Ray does: RAY_AUTH_TOKEN_PATH or "
-        "RAY_AUTH_TOKEN",
+        help="address of the cluster's dashboard, such as http://HEAD:8265. Default: the variable "
+        "RAY_API_SERVER_ADDRESS. As for Ray, RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN gives a token",
     )  # fmt: skip
 
 
 def add_sending(parser: Parser) -> None:
-    """Add how a job is sent, for the verbs that send one."""
+    """Add the options of verbs that send a job."""
     group = parser.group("as a job")
     group.flag(
         "--name",
         text,
         metavar="NAME",
-        help="of the run. Default: the last part of its folder's name",
+        help="name of the run. Default: the last component of its folder",
     )
     group.flag(
         "--include", Several(path, repeated=True), metavar="PATH", default=[],
-        help="send this file or folder, too, such as a module that the task imports; several times "
-        "for several",
+        help="also send this file or folder, such as a module that the task imports; may be "
+        "repeated",
     )  # fmt: skip
     group.flag(
         "--send-distsvm",
         truth,
-        help="send this distsvm, where the cluster has none or another version",
+        help="send this version of distsvm, if the cluster has none or another one",
     )
     group.flag(
         "--python", text, metavar="COMMAND", default="python",
-        help="that runs Python on the cluster",
+        help="command that runs Python on the cluster",
     )  # fmt: skip
     group.flag(
         "--largest-mb", number(least=0), metavar="MB", default=Package.largest_mb,
-        help="refuse to send more",
+        help="largest total size of the files that are sent",
     )  # fmt: skip
     group.flag("--detach", truth, help="do not follow the job's output")
 
 
 def connect(args: argparse.Namespace, wanted: str | None = None) -> Jobs:
-    """The jobs of the cluster; `wanted` is a word that is no folder, and so may be one of them."""
+    """Return the jobs of the cluster; `wanted` is a word that names no folder, but maybe a job."""
     try:
         address = job_address(args.address)
     except ConfigError as error:
@@ -78,12 +75,12 @@ def send(
     args: argparse.Namespace, output: Output, jobs: Jobs, package: Package, words: list[str],
     run_dir: str,
 ) -> int:  # fmt: skip
-    """Have the cluster run `distsvm WORDS`, and follow it unless told otherwise."""
+    """Have the cluster run `distsvm WORDS` as a job, and follow it unless --detach is given."""
     for included in args.include:
         package.include(Path(included))
     name = job_name(args.name or Path(run_dir).name)
     id = f"{name}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
-    command = f"exec {args.python} {DISTSVM} {shlex.join(words)}"
+    command = f"exec {args.python} -m distsvm.cli {shlex.join(words)}"
     modules = [str(Path(distsvm.__file__).parent)] if args.send_distsvm else None
     with tempfile.TemporaryDirectory(prefix="distsvm-job-") as folder:
         package.write(Path(folder))
@@ -95,14 +92,14 @@ def send(
     rows = [("job", id), ("run", run_dir), ("sent", ", ".join(sent) or "nothing")]
     output.say(*pairs(rows, output.style, output.width))
     if args.detach:
-        output.say("", *_how_to_get_back(jobs, id))
+        output.say("", *_commands_for(jobs, id))
         return exits.DONE
     output.say("")
     return follow(output, jobs, id)
 
 
 def follow(output: Output, jobs: Jobs, id: str) -> int:
-    """Show what the job writes until it ends; Ctrl-C leaves it running. Returns the exit code."""
+    """Show the job's output until the job ends, and return its exit code; Ctrl-C only detaches."""
     try:
         for part in jobs.follow(id):
             if output.json:
@@ -111,32 +108,31 @@ def follow(output: Output, jobs: Jobs, id: str) -> int:
                 output.data(part)
                 output.stdout.flush()
         job = jobs.get(id)
-        while not job.over:  # the last of its output comes a moment before its end
+        while not job.over:  # the output ends a moment before the job
             time.sleep(0.2)
             job = jobs.get(id)
     except KeyboardInterrupt:
-        output.note(f"the job {id} goes on")
-        for line in _how_to_get_back(jobs, id):
+        output.note(f"the job {id} is still running")
+        for line in _commands_for(jobs, id):
             output.note(line)
         return exits.INTERRUPTED
     output.record("end", job.as_dict())
-    output.say("", *ended(job).splitlines())
-    return code_of(job)
+    output.say("", *_ended(job).splitlines())
+    return _code_of(job)
 
 
-def ended(job: Job) -> str:
+def _ended(job: Job) -> str:
     """Return how a job ended, with the cluster's message where its command left no exit code."""
-    took = (
-        "" if job.began is None or job.ended is None else f" after {seconds(job.ended - job.began)}"
-    )
-    line = f"job {job.id} {job.state}{took}"
+    line = f"job {job.id} {job.state}"
+    if job.began is not None and job.ended is not None:
+        line += f" after {seconds(job.ended - job.began)}"
     if job.exit_code:
         return f"{line}, exit code {job.exit_code}: {exits.meaning(job.exit_code)}"
     return f"{line}: {job.message}" if job.state == "failed" and job.message else line
 
 
-def code_of(job: Job) -> int:
-    """Return the exit code for the end of a job: its own, unless a signal ended it."""
+def _code_of(job: Job) -> int:
+    """Return the exit code of an ended job: that of its command, unless a signal ended it."""
     if job.state == "finished":
         return exits.DONE
     if job.exit_code is not None and job.exit_code > 0:
@@ -144,7 +140,7 @@ def code_of(job: Job) -> int:
     return exits.STOPPED_EARLY if job.state == "stopped" else exits.JOB_FAILED
 
 
-def _how_to_get_back(jobs: Jobs, id: str) -> list[str]:
+def _commands_for(jobs: Jobs, id: str) -> list[str]:
     return [
         f"{what}: distsvm {verb} {id} --address {shlex.quote(jobs.address)}"
         for what, verb in (
@@ -154,5 +150,5 @@ def _how_to_get_back(jobs: Jobs, id: str) -> list[str]:
 
 
 def age(job: Job) -> str:
-    """How long ago a job began."""
+    """Return the time since a job began."""
     return "–" if job.began is None else seconds(max(0.0, time.time() - job.began))

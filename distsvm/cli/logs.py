@@ -14,7 +14,7 @@ from distsvm.kinds import truth
 def add_arguments(parser: Parser) -> None:
     parser.add_argument("job", metavar="JOB", help="id of a job, or name of its run")
     parser.general.flag(
-        "--follow", truth, short="-f", help="go on until the job ends; Ctrl-C leaves it"
+        "--follow", truth, short="-f", help="show output until the job ends; Ctrl-C only detaches"
     )
     add_address(parser)
 

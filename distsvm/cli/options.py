@@ -1,4 +1,4 @@
-"""The options of a training run: those that the library declares, as flags."""
+"""The declared options of training, executors and solvers, as flags."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from distsvm.training.config import PLACE, TrainConfig, all_options
 from distsvm.wording import Setting, message
 
 WHERE = ("executor", "n_workers")
+"""Options of verbs that compute without training."""
 
 
 def config_options() -> dict[str, list[Option]]:
-    """The options of training, of executors and of solvers, by the titles of their groups."""
+    """Return the options of training, executors and solvers, by title of their group."""
     titles: dict[str, list[Option]] = {}
     for own in declared(TrainConfig).values():
         titles.setdefault(own.group, []).append(own)
@@ -38,7 +39,7 @@ def config_options() -> dict[str, list[Option]]:
 
 
 def add_config(parser: Parser, fields: Collection[str] | None = None) -> None:
-    """Add the options of these names (all, unless given)."""
+    """Add the options with these names; without names, all."""
     executors = declared(RayOptions).keys()
     for title, options in config_options().items():
         chosen = [
@@ -52,12 +53,19 @@ def add_config(parser: Parser, fields: Collection[str] | None = None) -> None:
 
 
 def add_place(parser: Parser) -> None:
-    """Add the options of where to run, for what is not training."""
+    """Add the options in WHERE."""
     add_config(parser, WHERE)
 
 
+def given_place(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the given options of WHERE, checked."""
+    place = given_config(args, WHERE)
+    check_config(place)
+    return place
+
+
 def given_config(args: argparse.Namespace, fields: Collection[str] | None = None) -> dict[str, Any]:
-    """The options of training and of solvers that were given on the command line."""
+    """Return the given options of training, executors and solvers."""
     names = all_options() if fields is None else fields
     config = {name: getattr(args, name) for name in names if hasattr(args, name)}
     chosen = [own for name, own in declared(RayOptions).items() if hasattr(args, name)]
@@ -75,17 +83,19 @@ def given_config(args: argparse.Namespace, fields: Collection[str] | None = None
         if config.get("executor") not in own.of:
             raise ConfigError(f"{own.flag} needs --executor {' or '.join(reversed(own.of))}")
     if extras or "executor" in config:
-        # Those of an earlier executor do not fit another one.
+        # They replace those of a resumed run, which may be of another executor.
         config["executor_options"] = extras
     return config
 
 
-def check_config(config: dict[str, Any]) -> TrainConfig:
-    """Refuse what can be refused before any data is read; returns the configuration."""
+def check_config(config: dict[str, Any], *, resumed: bool = False) -> TrainConfig:
+    """Refuse what can be refused before any data is read, and return the configuration."""
     settings = TrainConfig.from_dict(config)
+    if settings.solver != "auto" and not resumed:  # a resumed run has its solver
+        settings.check_options_of(settings.solver)
     for solver in solver_options():
         settings.options_of(solver).check_here()
-    if settings.executor != "ray":  # which may have to be connected to
+    if settings.executor != "ray":  # Ray would have to be started or connected to
         make_executor(
             settings.executor, settings.n_workers, compiled=True, **settings.executor_options
         ).close()

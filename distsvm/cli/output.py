@@ -1,4 +1,4 @@
-"""Everything that the command line writes goes through here."""
+"""All output of the command line: text, JSON, warnings, and lines drawn again in place."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
-from typing import Any, TextIO
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO, TypeVar
 
 from distsvm.cli.formatting import Style, clipped, rendered
 from distsvm.cli.signs import INSIDE_LINES, spelt
@@ -17,22 +17,25 @@ from distsvm.cli.words import SHELL
 from distsvm.wording import Message
 
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
+REDRAW_S = 0.1
+
+Self = TypeVar("Self", bound="Redrawn")
 
 
 class Output:
-    """Text for people or JSON for machines on standard output; warnings and errors beside it.
+    """Text or JSON on standard output; warnings and errors on standard error.
 
     Parameters
     ----------
     json : bool
-        One JSON object a line on standard output, and no text.
+        Write one JSON object a line on standard output, and no text.
     quiet : bool
-        No progress and no summaries.
+        Write no progress and no summaries.
     """
 
     def __init__(self, *, json: bool = False, quiet: bool = False) -> None:
         self.json, self.quiet = json, quiet
-        # Taken now, not at import: whoever calls main() may have replaced them.
+        # Read now, not at import: the caller of main() may have replaced them.
         self.stdout: TextIO = sys.stdout or _nowhere()
         self.stderr: TextIO = sys.stderr or _nowhere()
         for stream in (self.stdout, self.stderr):
@@ -46,34 +49,32 @@ class Output:
 
     @property
     def width(self) -> int:
-        """The columns that a line may take; one is left free, so that no terminal wraps."""
+        """Columns for a line: one less than the terminal has, so that none wraps."""
         return max(20, shutil.get_terminal_size((80, 24)).columns - 1)
 
     def say(self, *lines: str) -> None:
-        """What is good to know: progress and summaries. A run goes on where no one reads them."""
+        """Write progress or a summary; a closed pipe is no error."""
         if not (self.json or self.quiet):
             self._write(self.stdout, lines)
 
     def show(self, *lines: str) -> None:
-        """What was asked for, quiet or not; a BrokenPipeError where no one reads it any more."""
+        """Write the result of the verb, quiet or not; a closed pipe raises BrokenPipeError."""
         if not self.json:
             self._write(self.stdout, lines, needed=True)
 
     def record(self, event: str, data: dict[str, Any]) -> None:
-        """One JSON object on a line of its own; numbers that JSON does not know become null."""
+        """Write one JSON object on a line of its own; inf and nan become null."""
         if self.json:
-            from distsvm.storage import (
-                json_text,  # here, as it loads NumPy, which help does not need
-            )
+            from distsvm.storage import json_text  # loads NumPy, which help does not need
 
             self._write(self.stdout, [json_text({"event": event, **data}, default=_plain)])
 
     def data(self, text: str) -> None:
-        """Lines of data, such as predictions and logs of jobs; no sign steers the terminal."""
+        """Write lines of data, such as predictions and logs of jobs; spell out control signs."""
         self.stdout.write(spelt(text, INSIDE_LINES))
 
     def note(self, text: str) -> None:
-        """One line on standard error that is neither warning nor error."""
+        """Write a line on standard error that is neither warning nor error."""
         if not self.quiet:
             self._write(self.stderr, [f"distsvm: {text}"])
 
@@ -84,7 +85,7 @@ class Output:
         self._write(self.stderr, [f"distsvm: error: {_one_line(text)}"])
 
     def raw_error(self, text: str) -> None:
-        """Text such as a traceback, on standard error."""
+        """Write text such as a traceback on standard error."""
         self._write(self.stderr, text.rstrip("\n").split("\n"))
 
     def _write(self, stream: TextIO, lines: Sequence[str], needed: bool = False) -> None:
@@ -93,15 +94,12 @@ class Output:
 
 
 def _nowhere() -> TextIO:
-    """In the place of a stream that was closed before the program began."""
+    """Return a replacement for a stream that was closed before the program began."""
     return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
 
 
 def send(stream: TextIO, text: str, needed: bool = False) -> None:
-    """Write at once; a stream that takes nothing more, as a closed pipe, swallows all from then on.
-
-    What is `needed` raises instead.
-    """
+    """Write and flush. A closed pipe raises if the text is `needed`; else it is ignored."""
     try:
         stream.write(text)
         stream.flush()
@@ -112,7 +110,7 @@ def send(stream: TextIO, text: str, needed: bool = False) -> None:
 
 
 def swallow(stream: TextIO) -> None:
-    """Send to nowhere what the stream holds and will be given; else the interpreter ends badly."""
+    """Redirect a stream to the null device; else the interpreter fails to flush it at exit."""
     with suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
@@ -120,9 +118,9 @@ def swallow(stream: TextIO) -> None:
 
 
 class Screen:
-    """A few lines at the bottom of a terminal that are drawn again in place.
+    """A few lines at the bottom of a terminal that are drawn again in place, by any thread.
 
-    Whatever else is written goes above them, inside `aside`. Any thread may draw.
+    All other text is written above them, inside `aside`.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -131,7 +129,7 @@ class Screen:
         self._shown: list[str] = []
 
     def draw(self, lines: Sequence[str]) -> None:
-        """Put these lines in the place of the last ones, in one write, so that none flickers."""
+        """Replace the last lines by these in one write, so that none flickers."""
         size = shutil.get_terminal_size((80, 24))
         shown = [spelt(line) for line in lines[: max(1, size.lines - 1)]]
         fitting = [rendered(clipped(line, size.columns - 1)) for line in shown]
@@ -141,38 +139,62 @@ class Screen:
             self._shown = shown
 
     def clear(self) -> None:
-        """Take the lines away and give the cursor back."""
+        """Remove the lines and show the cursor."""
         with self._lock:
             if self._shown:
                 self._send(f"\x1b[{len(self._shown)}F\x1b[J{SHOW_CURSOR}")
                 self._shown = []
 
-    def aside(self) -> _Aside:
-        """A context in which others may write above the lines."""
-        return _Aside(self)
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Clear the lines, and draw them again at the end."""
+        with self._lock:
+            lines = self._shown
+            self.clear()
+            try:
+                yield
+            finally:
+                if lines:
+                    self.draw(lines)
 
     def _send(self, text: str) -> None:
         send(self._stream, text)
 
 
-class _Aside:
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
-        self._lines: list[str] = []
+class Redrawn:
+    """Lines of the screen that a thread draws ten times a second while a `with` block runs.
 
-    def __enter__(self) -> None:
-        self._screen._lock.acquire()
-        self._lines = self._screen._shown
-        self._screen.clear()
+    The time shown advances during long rounds, and training never waits for the terminal.
+    """
+
+    output: Output
+
+    def __enter__(self: Self) -> Self:
+        self._end = threading.Event()
+        self._draw()
+        self._thread = threading.Thread(target=self._redraw, name="distsvm-progress", daemon=True)
+        self._thread.start()
+        return self
 
     def __exit__(self, *_: object) -> None:
-        if self._lines:
-            self._screen.draw(self._lines)
-        self._screen._lock.release()
+        self._end.set()
+        self._thread.join()
+        self.output.screen.clear()
+
+    def lines(self) -> list[str]:
+        """Return the lines as they are now."""
+        raise NotImplementedError
+
+    def _redraw(self) -> None:
+        while not self._end.wait(REDRAW_S):
+            self._draw()
+
+    def _draw(self) -> None:
+        self.output.screen.draw(self.lines())
 
 
 class LogLines(logging.Handler):
-    """The library's log as lines of the command line."""
+    """A log handler that writes records through an Output."""
 
     def __init__(self, output: Output) -> None:
         super().__init__()
@@ -180,8 +202,8 @@ class LogLines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            said: object = record.msg
-            text = said.worded(SHELL) if isinstance(said, Message) else record.getMessage()
+            logged: object = record.msg
+            text = logged.worded(SHELL) if isinstance(logged, Message) else record.getMessage()
             if record.levelno >= logging.ERROR:
                 self._output.error(text)
             elif record.levelno >= logging.WARNING:
@@ -201,5 +223,5 @@ def _one_line(text: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What json does not know by itself: NumPy's numbers and arrays, and paths."""
+    """Return NumPy's numbers and arrays, and paths, as values that JSON has."""
     return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -1,4 +1,4 @@
-"""A parser of the command line that keeps each of its options as data, for files and messages."""
+"""A parser that also lists its options as data, for configuration files and messages."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from typing import Any, NoReturn
 from distsvm.cli import exits
 from distsvm.cli.output import Output
 from distsvm.cli.words import SHELL
+from distsvm.errors import ConfigError
 from distsvm.kinds import Count, Kind, Several, Truth, Unfit
 from distsvm.options import Option
 from distsvm.wording import message
 
 ABSENT: Any = argparse.SUPPRESS
-"""What is not given is not in the namespace: the library alone knows the defaults."""
+"""The default of declared options: the namespace has only given ones; the library has defaults."""
 
 
 @dataclass(frozen=True)
 class Flag:
-    """An option as the parser has it: where it is parsed to, and under which title it stands."""
+    """An option with its action in the parser and the title of its group."""
 
     option: Option
     action: argparse.Action
@@ -39,7 +40,7 @@ class Group:
         self._parser, self._into, self._title = parser, into, title
 
     def declared(self, option: Option, dest: str = "") -> None:
-        """Add an option that the library declares; absent unless given."""
+        """Add an option that the library declares; its destination is absent unless given."""
         self._add(option, option.described(SHELL), dest=dest or option.name, default=ABSENT)
 
     def flag(
@@ -54,7 +55,7 @@ class Group:
         default: Any = None,
         required: bool = False,
     ) -> None:
-        """Add an option of the verb's own."""
+        """Add an option that only the command line has."""
         dest = dest or name.removeprefix("--").replace("-", "_")
         option = Option(kind, message(help), name, metavar, name=dest, default=default)
         is_truth = isinstance(kind, Truth) and default is None
@@ -65,6 +66,11 @@ class Group:
         self._add(option, shown, *filter(None, [short]), **more)
 
     def _add(self, option: Option, help: str, *short: str, **more: Any) -> None:
+        if (other := self._parser.flags.get(option.key)) is not None:
+            raise ConfigError(
+                f"{option.flag} is declared twice: for {other.option.name!r} ({other.title}) and "
+                f"for {option.name!r} ({self._title}); one of them needs another flag"
+            )
         action = self._into.add_argument(
             *short, option.flag, help=help.replace("%", "%%"), **_form(option), **more
         )
@@ -72,22 +78,21 @@ class Group:
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, without the usage of all options."""
+    """A parser whose errors are one line, without the usage of all options."""
 
     def __init__(self, **how: Any) -> None:
         super().__init__(allow_abbrev=False, **how)
         self.flags: dict[str, Flag] = {}
-        """Every option by its key: the flag without its dashes."""
+        """Options by key: the flag without its dashes."""
         self.general = Group(self, self, "options")
-        """For options of no group."""
+        """The group of options without a title of their own."""
 
     def group(self, title: str, description: str | None = None) -> Group:
-        """A new group of options."""
         return Group(self, self.add_argument_group(title, description), title)
 
     @property
     def known(self) -> set[str]:
-        """All flags that begin with two dashes, as they may be typed."""
+        """All accepted flags that begin with two dashes."""
         names = {f"--{key}" for key in self.flags} | {"--help"}
         for key, flag in self.flags.items():
             if isinstance(flag.option.kind, Truth) and flag.option.kind.both:
@@ -106,11 +111,11 @@ class Parser(argparse.ArgumentParser):
 
 
 class _Refused(Exception):
-    """A text that is no value of its option; not one of the errors that argparse words itself."""
+    """A text is no value of its option. argparse does not reword this error."""
 
 
 def _form(option: Option) -> dict[str, Any]:
-    """How argparse takes an option of this kind."""
+    """Return argparse's arguments for an option of this kind."""
     kind, metavar = option.kind, option.metavar or None
     if isinstance(kind, Truth) and kind.both:
         return {"action": argparse.BooleanOptionalAction}
@@ -125,7 +130,7 @@ def _form(option: Option) -> dict[str, Any]:
 
 
 def _typed(option: Option, kind: Kind) -> Callable[[str], Any]:
-    """What argparse calls with the text of an option."""
+    """Return the function that argparse calls with the option's text."""
 
     def read(text: str) -> Any:
         try:

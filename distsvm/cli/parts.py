@@ -1,4 +1,4 @@
-"""What the command line asks of a structure."""
+"""The parts of a structure that the command line uses, and how it gets them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,85 +22,77 @@ from distsvm.registry import own_structure, structures
 from distsvm.workers.shard_worker import ShardWorker
 
 SHARED = ("losses", "loss_scale", "unfit")
-"""Fields that tasks of several structures have; their flags are for all of these."""
-
-
-def _adds_nothing(group: Group) -> None:
-    """For what has no flags of its own."""
-
-
-def _no_files(given: dict[str, Any]) -> dict[str, Path]:
-    return {}
-
-
-def _made(task_class: type[Task], given: dict[str, Any]) -> Task:
-    return task_class(**given)
+"""Fields that tasks of several structures have. Each has one flag for all of them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Options:
-    """What can be said of a task.
+    """The options of a structure's tasks.
 
     Parameters
     ----------
     declared : mapping of str to Option
-        The options of its tasks by field, as distsvm.options.declared gives them.
+        Options by field, as distsvm.options.declared returns them.
     losses : str, optional
-        What --loss may be, for its help, where no field `losses` declares it.
+        Help for --loss, where no field `losses` declares it.
     add : function of a group
         Adds more flags for the same fields.
     make : function of the task's class and the given fields
-        Checks them and returns the task.
+        Checks the fields and returns the task.
     files : function of the given fields
-        The files that they name, by field.
+        Returns the files that the fields name, by field.
     """
 
     declared: Mapping[str, Option]
     losses: str = ""
-    add: Callable[[Group], None] = _adds_nothing
-    make: Callable[[type[Task], dict[str, Any]], Task] = _made
-    files: Callable[[dict[str, Any]], dict[str, Path]] = _no_files
+    add: Callable[[Group], None] = lambda group: None
+    make: Callable[[type[Task], dict[str, Any]], Task] = lambda task_class, given: task_class(
+        **given
+    )
+    files: Callable[[dict[str, Any]], dict[str, Path]] = lambda given: {}
 
     @property
     def own(self) -> dict[str, Option]:
-        """Those that tasks of other structures do not share."""
+        """Options with a flag that are not in SHARED."""
         return {name: one for name, one in self.declared.items() if name not in SHARED and one.flag}
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """What `predict` writes.
+    """The part for `predict`.
 
     Parameters
     ----------
     help : str
-        What stands on a line.
+        Content of a line of output.
     writer : function of arguments, model and output
-        Returns what writes the predictions of the model.
-    flags, add :
-        The flags of its own, and what adds them.
+        Returns the Writer for predictions of the model.
+    flags : mapping of str to str
+        Flags of this structure only, by destination.
+    add : function of a group
+        Adds these flags.
     """
 
     help: str
     writer: Callable[[argparse.Namespace, Model, Output], Writer]
     flags: Mapping[str, str] = field(default_factory=dict)
-    add: Callable[[Group], None] = _adds_nothing
+    add: Callable[[Group], None] = lambda group: None
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What `evaluate` counts and shows.
+    """The part for `evaluate`.
 
     Parameters
     ----------
     help : str
     counted : function of a worker and w
-        The counts of one piece of the data, which add up; a function of a module, so that it can
-        be sent to other processes.
+        Returns the counts of one shard; counts can be added. It is a function of a module, because
+        it is sent to other processes.
     facts : function of the task and the sum of counts
-        Returns them in JSON's terms.
+        Returns the scores as JSON values.
     lines : function of these facts and the output
-        Returns them for people.
+        Returns the scores as text.
     """
 
     help: str
@@ -111,18 +103,18 @@ class Scores:
 
 @dataclass(frozen=True, eq=False)
 class Inspection:
-    """What `inspect` shows of a model.
+    """The part for `inspect` of a model.
 
     Parameters
     ----------
     help : str
         Which weights are listed.
     facts : function of arguments and model
-        Returns the model in JSON's terms, with args.top of the largest weights.
+        Returns JSON values, with args.top of the largest weights.
     rows : function of these facts
-        Returns names with values for people.
+        Returns names with values, as text.
     lines : function of these facts and the output
-        Returns the largest weights for people.
+        Returns the largest weights, as text.
     flags, add :
         As in Predictions.
     """
@@ -132,42 +124,45 @@ class Inspection:
     lines: Callable[[dict[str, Any], Output], list[str]]
     rows: Callable[[dict[str, Any]], list[tuple[str, str]]] = lambda facts: []
     flags: Mapping[str, str] = field(default_factory=dict)
-    add: Callable[[Group], None] = _adds_nothing
+    add: Callable[[Group], None] = lambda group: None
+
+
+Part = TypeVar("Part", bound=Options | Predictions | Scores | Inspection)
 
 
 def all_structures() -> list[Structure]:
-    """All structures, that of tasks in plain Python last."""
+    """Return all structures, with that of tasks in plain Python at the end."""
     return [*structures().values(), own_structure()]
 
 
-def options_of(structure: Structure) -> Options:
-    return imported(structure.options)
+def part_of(structure: Structure, kind: type[Part]) -> Part:
+    """Return the structure's part of this class, which its field of the same name refers to."""
+    return imported(getattr(structure, kind.__name__.lower()))
 
 
-def predictions_of(structure: Structure) -> Predictions:
-    return imported(structure.predictions)
+def parts(kind: type[Part]) -> dict[Structure, Part]:
+    """Return the parts of this class of all structures."""
+    return {one: part_of(one, kind) for one in all_structures()}
 
 
-def scores_of(structure: Structure) -> Scores:
-    return imported(structure.scores)
+def add_parts(group: Group, kind: type[Predictions] | type[Inspection]) -> None:
+    """Add the flags that only some structures have."""
+    for part in dict.fromkeys(parts(kind).values()):
+        part.add(group)
 
 
-def inspection_of(structure: Structure) -> Inspection:
-    return imported(structure.inspection)
-
-
-def check_model_flags(
-    args: argparse.Namespace,
-    parts: Mapping[str, Predictions] | Mapping[str, Inspection],
-    meant: Predictions | Inspection,
-) -> None:
-    """Refuse flags that are only for models of another structure; `parts` by title."""
-    for title, part in parts.items():
+def check_model_flags(args: argparse.Namespace, own: Predictions | Inspection) -> None:
+    """Refuse flags that are only for models of other structures."""
+    for structure, part in parts(type(own)).items():
         for dest, flag in part.flags.items():
-            if hasattr(args, dest) and dest not in meant.flags:
-                raise ConfigError(f"{flag} is only for models of {title}")
+            if hasattr(args, dest) and dest not in own.flags:
+                raise ConfigError(f"{flag} is only for models of {structure.title}")
+
+
+def helps(kind: type[Predictions] | type[Scores] | type[Inspection]) -> str:
+    return by_title({one.title: part.help for one, part in parts(kind).items()})
 
 
 def by_title(texts: Mapping[str, str]) -> str:
-    """A sentence for each structure: `Classes: …. Sequences: ….`"""
+    """Return a sentence for each structure: `Classes: …. Sequences: ….`"""
     return ". ".join(f"{title.capitalize()}: {text}" for title, text in texts.items())

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from distsvm.cli.data_options import add_data, data_options, n_bytes_found
+from distsvm.cli.data_options import add_data, data_options, loading_words
+from distsvm.cli.display import watched
 from distsvm.cli.exits import DONE, INTERRUPTED, STOPPED_EARLY, code_of_end
-from distsvm.cli.formatting import count, pairs, seconds, size, small, table
+from distsvm.cli.formatting import count, pairs, seconds, small, table
 from distsvm.cli.options import add_config, check_config, given_config
 from distsvm.cli.output import Output
 from distsvm.cli.parser import Parser
-from distsvm.cli.session import JsonPoints, watched
 from distsvm.cli.targets import check_model_target
 from distsvm.cli.tasks import add_task, make_task
 from distsvm.errors import ConfigError
@@ -24,7 +24,7 @@ from distsvm.training.path import path
 from distsvm.training.path_result import PathPoint, PathResult
 
 N_VALUES = 13
-# What belongs to one run alone.
+# A path of several runs does not have these options.
 LEFT_OUT = {
     "C", "C_per_example", "patience", "run_dir", "checkpoint_rounds", "checkpoint_seconds",
     "checkpoint_share", "keep_checkpoints",
@@ -38,20 +38,20 @@ def add_arguments(parser: Parser) -> None:
         "       distsvm path CONFIG.toml [options]"
     )
     parser.description = (
-        "Train at several values of C, each from where the last one ended and to its own\n"
-        "certificate; and choose the one of the lowest mean loss on other data."
+        "Train at several values of C, each from the end of the one before and to its own\n"
+        "certificate; and choose the one with the lowest mean loss on other data."
     )
     add_task(parser)
     data = add_data(parser)
     data.flag(
         "--validation", files, metavar="FILE",
-        help="data of the same kind: every value's model is scored on it, and the lowest mean loss "
-        "is chosen, of equals the smallest C",
+        help="data of the same kind: every value's model is scored on it. The lowest mean loss is "
+        "chosen; of equal ones, that of the smallest C",
     )  # fmt: skip
     data.flag(
         "--cv", whole(least=2), metavar="K",
-        help="instead: score on each of K folds, trained on the rest; choose by the mean and train "
-        "that C on all data. The files are read into memory",
+        help="instead of --validation: score on each of K folds, trained on the rest; choose by "
+        "the mean, and train at that C on all data. The files are read into memory",
     )  # fmt: skip
     data.flag("--no-refit", truth, help="with --cv: choose only, and train no model")
     values = parser.group(
@@ -62,13 +62,13 @@ def add_arguments(parser: Parser) -> None:
         "--Cs",
         Listed(number(above=0), "numbers > 0", "numbers > 0"),
         metavar="C,…",
-        help="these, such as 0.1,1,10",
+        help="all values, such as 0.1,1,10",
     )
-    values.flag("--from", number(above=0), dest="lowest", metavar="C", help="from this one")
-    values.flag("--to", number(above=0), dest="highest", metavar="C", help="to this one,")
+    values.flag("--from", number(above=0), dest="lowest", metavar="C", help="the smallest value")
+    values.flag("--to", number(above=0), dest="highest", metavar="C", help="the largest value")
     values.flag(
         "--count", whole(least=1), metavar="N",
-        help=f"so many, each the same multiple of the one before. Default: {N_VALUES}",
+        help=f"number of values, each the same multiple of the one before. Default: {N_VALUES}",
     )  # fmt: skip
     written = parser.group("what is written")
     written.flag("--model", text, metavar="DIR", help="write the chosen model to this folder")
@@ -93,7 +93,6 @@ def run(args: argparse.Namespace, output: Output) -> int:
     check_config(config)
     task = make_task(args)
     options = data_options(args, task)
-    n_bytes = n_bytes_found(args, task, options)
     result, _ = watched(
         output,
         f"distsvm path {args.task}",
@@ -101,15 +100,14 @@ def run(args: argparse.Namespace, output: Output) -> int:
             task, args.data, Cs=values, validation=args.validation, cv=args.cv,
             refit=not args.no_refit, data_options=options, callbacks=callbacks, **config,
         ),
-        doing=f"loading and scanning {size(n_bytes)} of data",
+        doing=loading_words(args, task, options),
         max_seconds=config.get("max_seconds"),
-        json_lines=JsonPoints,
     )  # fmt: skip
     return _finish(args, output, result)
 
 
 def values_of_C(args: argparse.Namespace) -> list[float] | None:
-    """The values that were asked for; None for the default ones."""
+    """Return the given values; None for the default ones."""
     ends = (args.lowest, args.highest)
     if args.Cs is not None:
         if ends != (None, None) or args.count is not None:
@@ -126,7 +124,7 @@ def values_of_C(args: argparse.Namespace) -> list[float] | None:
 
 
 def _finish(args: argparse.Namespace, output: Output, result: PathResult) -> int:
-    """Write what was asked for, and say how the path went; returns the exit code."""
+    """Write model, plot and summary, and return the exit code."""
     if args.model is not None and result.model is not None:
         result.model.save(args.model)
     if args.plot is not None and result.points:

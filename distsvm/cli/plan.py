@@ -13,8 +13,16 @@ from distsvm.cli.output import Output
 from distsvm.cli.parser import Parser
 from distsvm.errors import ConfigError
 from distsvm.kinds import Number, amounts, number, whole
-from distsvm.planning.constants import MEASURED
-from distsvm.planning.cost import RANGES, Plan, Problem, economical, fastest, overridden, plan
+from distsvm.planning.cost import (
+    MEASURED,
+    RANGES,
+    Plan,
+    Problem,
+    economical,
+    fastest,
+    overridden,
+    plan,
+)
 from distsvm.planning.measured import measured
 
 NEEDED = {
@@ -43,14 +51,16 @@ def add_arguments(parser: Parser) -> None:
         "What a fresh round of 1-slack training would cost on a Ray cluster: time, memory and\n"
         "network, by a formula (distsvm/planning/cost.py) from constants that benchmarks/plan.py\n"
         "measures. The network's speed is assumed; give your own. The problem is that of a run,\n"
-        "whose folder has its dimensions, oracle time and bytes; an option replaces what the run\n"
-        "says. Without a run, the options say all."
+        "whose folder has its dimensions, oracle time and bytes; options replace these numbers.\n"
+        "Without a run, options give all of them."
     )
     parser.add_argument(
         "run_dir", nargs="?", metavar="RUN_DIR", help="the folder of a run, on a part of the data"
     )
     what = parser.group("the problem")
-    what.flag("--examples", _in("examples"), metavar="N", help="in all. Default: those of the run")
+    what.flag(
+        "--examples", _in("examples"), metavar="N", help="their number. Default: that of the run"
+    )
     what.flag("--dim", _in("dim"), metavar="D", help="length of w. Default: that of the run")
     what.flag(
         "--oracle-ms", _in("oracle_s", unit=1000), metavar="T",
@@ -59,8 +69,8 @@ def add_arguments(parser: Parser) -> None:
     )  # fmt: skip
     what.flag(
         "--nonzeros", _in("nonzeros"), metavar="N",
-        help="of a worker's summed cut. Default: those of the run's cuts on average; without a "
-        "run all, a dense cut",
+        help="nonzero entries of a worker's summed cut. Default: the mean over the run's cuts; "
+        "without a run all, a dense cut",
     )  # fmt: skip
     what.flag(
         "--example-bytes", _in("example_bytes"), metavar="B",
@@ -68,24 +78,24 @@ def add_arguments(parser: Parser) -> None:
     )  # fmt: skip
     what.flag(
         "--cuts", _in("cuts", whole), metavar="N",
-        help="in the working set. Default: those of the run if it has cuts, else 100",
+        help="cuts in the working set. Default: those of the run if it has cuts, else 100",
     )  # fmt: skip
     what.flag(
         "--rounds", _in("rounds", whole), metavar="N",
-        help="number of fresh rounds whose time is shown, too",
+        help="also show the time of this number of fresh rounds",
     )  # fmt: skip
     where = parser.group("the cluster")
     where.flag(
         "--workers", _in("workers", whole), metavar="K",
-        help="Default: those with the shortest round",
+        help="number of workers. Default: that with the shortest round",
     )  # fmt: skip
     where.flag(
         "--workers-per-node", _in("workers_per_node", whole), default=8, metavar="N",
-        help="how many live on a node",
+        help="workers on one node",
     )  # fmt: skip
     where.flag(
         "--constants", amounts, default={}, metavar="NAME=N,…",
-        help="your own measurements, in seconds, bytes and bytes a second. Default: "
+        help="own measurements, in seconds, bytes and bytes a second. Default: "
         + ", ".join(f"{name}={value:g}" for name, value in asdict(MEASURED).items()),
     )  # fmt: skip
 
@@ -129,7 +139,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
 
 
 def _problem(args: argparse.Namespace) -> Problem:
-    """Return the problem of the run, with the options in place of what the run says."""
+    """Return the problem of the run, with given options in place of the run's numbers."""
     run = {} if args.run_dir is None else measured(args.run_dir)
     oracle_s = None if args.oracle_ms is None else args.oracle_ms / 1000
     given = {
@@ -146,12 +156,11 @@ def _problem(args: argparse.Namespace) -> Problem:
         )
     if missing:
         reasons = "; ".join(f"{why}: give {flag}" for flag, why in missing.items())
-        raise ConfigError(f"{args.run_dir} does not tell all that a plan needs: {reasons}")
+        raise ConfigError(f"{args.run_dir} lacks numbers that a plan needs: {reasons}")
     return Problem(**facts)
 
 
 def _in_words(problem: Problem, run_dir: str) -> str:
-    """Return the problem in one line."""
     return (
         f"as in {run_dir}: {count(round(problem.examples))} examples of "
         f"{_bytes(problem.example_bytes)}, dim {count(round(problem.dim))}, "
@@ -183,7 +192,7 @@ def _number_of_workers(one: Plan) -> str:
 
 
 def seconds(s: float) -> str:
-    """A duration; phases of small problems take milliseconds or less."""
+    """Return a duration; phases of small problems take milliseconds or less."""
     return longer(s) if s >= 0.1 or s == 0 else f"{1000 * s:.3g} ms"
 
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import io
+import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
 from itertools import tee
 
 from distsvm.cli import exits
 from distsvm.cli.data_options import add_data, data_options
 from distsvm.cli.formatting import count, counted, seconds
 from distsvm.cli.models import add_model, read_model
-from distsvm.cli.options import WHERE, add_place, check_config, given_config
+from distsvm.cli.options import add_place, given_place
 from distsvm.cli.output import Output
 from distsvm.cli.parser import Parser
-from distsvm.cli.parts import all_structures, by_title, check_model_flags, predictions_of
+from distsvm.cli.parts import Predictions, add_parts, check_model_flags, helps, part_of
 from distsvm.cli.streaming import over_pieces
 from distsvm.cli.targets import written_file
 from distsvm.data.formats import TEXT
@@ -36,42 +35,35 @@ def add_arguments(parser: Parser) -> None:
         "       distsvm predict CONFIG.toml [options]"
     )
     add_model(parser)
-    parts = {structure: predictions_of(structure) for structure in all_structures()}
     group = parser.group("output of predictions")
     group.flag(
         "--output", path, metavar="FILE",
         help="one prediction a line, in the order of the data; - for standard output. "
-        f"{by_title({one.title: part.help for one, part in parts.items()})}. Every example has its "
-        "line",
+        f"{helps(Predictions)}. Every example has its line",
     )  # fmt: skip
-    for part in dict.fromkeys(parts.values()):
-        part.add(group)
+    add_parts(group, Predictions)
     add_data(parser, required_labels=False, trained=True)
     add_place(parser)
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
     started, n = time.perf_counter(), 0
-    place = given_config(args, WHERE)
-    check_config(place)
+    place = given_place(args)
     if (args.text is None) == (args.data is None):
         raise ConfigError("--data or --text is required, and only one of them")
     model = read_model(args.model, args.task)
-    predictions = predictions_of(structure_of(model.task))
-    check_model_flags(
-        args, {one.title: predictions_of(one) for one in all_structures()}, predictions
-    )
+    predictions = part_of(structure_of(model.task), Predictions)
+    check_model_flags(args, predictions)
     writer = predictions.writer(args, model, output)
     target = args.output or ("-" if writer.on_screen else None)
     if target is None and writer.needs_file:
         raise ConfigError("--output is missing: where to write the predictions, - for here")
     pieces = _pieces(args, model)
-    # Those that come while others are worked on are needed twice; few are under way.
+    # Workers and the writer both need each piece; tee keeps the few between them.
     sent, own = (pieces, pieces) if isinstance(pieces, Sequence) else tee(pieces)
-    doing = "" if target == "-" else "predicting"  # the screen is for the predictions then
+    doing = "" if target == "-" else "predicting"  # progress and predictions would share a screen
     results = over_pieces(writer.function, model, sent, place, output, doing=doing)
-    nowhere = nullcontext(io.StringIO())
-    with nowhere if target is None else written_file(target, output) as file:
+    with written_file(target or os.devnull, output) as file:
         file.write(writer.head)
         for found, piece in zip(results, own, strict=True):
             for text in writer.texts(piece, found):
@@ -91,7 +83,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
 
 
 def _pieces(args: argparse.Namespace, model: Model) -> Iterable[ShardSpec]:
-    """What to predict on, in pieces: files, or plain sentences, which are read as they come."""
+    """Return the examples to predict on; sentences from standard input are read one by one."""
     if args.text is None and "-" not in args.data:
         options = data_options(args, model.task, model)
         return model.pieces(model.inputs(args.data, **options))

@@ -1,4 +1,4 @@
-"""The program: finds the verb, runs it, and turns every error into one line and an exit code."""
+"""The program: runs a verb, and turns every error into one line and an exit code."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from distsvm.wording import message_of
 VERBS = {
     "train": "train a model until its gap is certified",
     "path": "train at several values of C and choose the best",
-    "resume": "go on with a run from its last checkpoint",
+    "resume": "resume a run from its last checkpoint",
     "predict": "predict the outputs of data, in order",
     "evaluate": "scores on data with outputs: accuracy, loss, confusions, F1",
-    "inspect": "say what a model, checkpoint or run folder holds",
+    "inspect": "show a model, checkpoint or run folder",
     "report": "draw a run as one HTML file",
     "runs": "list the runs in a folder: gap, state, age",
     "plan": "predict time, memory and network of a round on a cluster",
     "submit": "train on a Ray cluster, as a job",
-    "status": "say how a run or a job is doing",
-    "logs": "show what a job has written",
+    "status": "show the state of a run or a job",
+    "logs": "show the output of a job",
     "stop": "end a run or a job after its current round",
     "warm-up": "compile the kernels of all structures and keep them on disk",
     "demo": "train on scikit-learn's digits and check the certificate",
@@ -41,7 +41,7 @@ VERBS = {
 
 DESCRIPTION = """\
 Structural SVMs with a certificate: min_w ½‖w‖² + C·R(w), R(w) the mean hinge loss.
-Every run says how far its model can be from the optimum at most."""
+Every run gives an upper bound on the distance of its objective from the optimum."""
 
 CONFIGURED = ("train", "path", "predict", "evaluate")
 """Verbs whose options may stand in a file."""
@@ -52,12 +52,12 @@ example:
   distsvm train train.toml --C 10       (the options of a file, and another C)
   distsvm predict --model m --data new.svm --output labels.txt
 
-'distsvm VERB --help' tells more.
+'distsvm VERB --help' shows the options of a verb.
 """
 
 
 def build_parser(verb: str | None) -> Parser:
-    """The parser with the options of one verb; the others are only named, and load nothing."""
+    """Return the parser with the options of one verb; the modules of others are not imported."""
     parser = Parser(
         prog="distsvm",
         description=DESCRIPTION,
@@ -89,10 +89,10 @@ def _module(verb: str) -> ModuleType:
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The arguments of one command, with the parser of its verb (`own`) and its own words.
+    """Return the arguments of a command, with the parser of its verb as `own`.
 
-    What a file says counts where the command line says nothing. What `submit` does not know are
-    options of the training that it sends (`inner`).
+    Values of a configuration file count where the command line has none. Words behind the verb are
+    `behind`. Options that `submit` lacks are those of train, parsed as `inner`.
     """
     place = next((i for i, word in enumerate(argv) if not word.startswith("-")), len(argv))
     verb, behind = (argv[place] if place < len(argv) else None), argv[place + 1 :]
@@ -113,7 +113,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         own.error(f"unrecognized arguments: {' '.join(rest)}")
     elif verb in CONFIGURED and args.config is not None and not configured:
         own.error(f"{args.config}: a configuration stands right behind the verb")
-    if configured and place:  # the file's word must not undo what stands before the verb
+    if configured and place:  # options before the verb replace those of the file, too
         before = Parser(add_help=False)
         _add_globals(before)
         vars(args).update(vars(before.parse_known_args(argv[:place])[0]))
@@ -121,7 +121,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _check_known(parser: Parser, words: Sequence[str]) -> None:
-    """Name an option that is none, before others are missed for its sake."""
+    """Refuse an unknown option, before argparse reports others as missing because of it."""
     known = parser.known
     for word in words:
         flag = word.partition("=")[0]
@@ -132,7 +132,7 @@ def _check_known(parser: Parser, words: Sequence[str]) -> None:
 
 
 def _add_globals(parser: Parser) -> None:
-    # Without defaults, so that they may stand before the verb as well as behind it.
+    # Without defaults, so that they can stand before the verb as well as behind it.
     group = parser.group("output")
     group.flag(
         "--json", truth, default=ABSENT,
@@ -175,7 +175,7 @@ def _guarded(args: argparse.Namespace, output: Output, verbose: int) -> int:
         output.note("interrupted")
         return exits.INTERRUPTED
     except BrokenPipeError:
-        swallow(output.stdout)  # whoever read it has seen enough
+        swallow(output.stdout)  # such as `distsvm inspect | head`
         return exits.UNEXPECTED
     except Exception as error:
         output.screen.clear()
@@ -194,14 +194,14 @@ def _guarded(args: argparse.Namespace, output: Output, verbose: int) -> int:
 
 @contextmanager
 def _logging(output: Output, verbose: int) -> Iterator[None]:
-    """Show the library's log as our lines, and only so, for as long as the command runs."""
+    """Write the library's log through `output` alone, while the command runs."""
     log, handler = logging.getLogger("distsvm"), LogLines(output)
     others = logging.getLogger("py.warnings")
     before = log.level, log.propagate
     log.setLevel((logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)])
     log.propagate = False
     log.addHandler(handler)
-    # Other packages' warnings too, which would break the live display.
+    # Warnings of other packages would break the live display.
     logging.captureWarnings(True)
     others.addHandler(handler)
     try:

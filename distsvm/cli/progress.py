@@ -1,4 +1,4 @@
-"""The progress of a run: what is known of it, and how that looks at a given width."""
+"""The progress of a run, and its display at a given width."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 @dataclass
 class Progress:
-    """What is known of a run; grows by `began` and `add`."""
+    """The facts of a run so far, from `began` and `add`."""
 
     title: str = ""
     doing: str = "loading and scanning the data"
@@ -54,7 +54,7 @@ class Progress:
 
     def add(self, record: Round) -> None:
         self.record = record
-        # Tuples made anew, since another thread may be reading the last ones.
+        # New tuples, because another thread may be reading the last ones.
         self.pace = (*self.pace, (record.number, record.elapsed_s))[-RECENT:]
         if record.kind == "fresh":
             self.points = (*self.points, (record.elapsed_s, record.gap))[-RECENT:]
@@ -72,9 +72,9 @@ class Progress:
         return target
 
     def left_s(self, session_s: float) -> float | None:
-        """Seconds until the gap or a limit is reached, `session_s` seconds after the start.
+        """Return seconds until the gap or a limit is reached, `session_s` after the start.
 
-        An estimate of the last round counts down until the next; None once it has proved too short.
+        An estimate of the last round counts down until the next; None once it was too short.
         """
         since_gap_s = since_round_s = 0.0
         if self.points:
@@ -111,7 +111,7 @@ def render(
     unicode: bool = True,
     spinner: str = "",
 ) -> list[str]:
-    """The display as lines of at most `width` columns, `session_s` seconds after the start."""
+    """Return the display as lines of at most `width` columns, `session_s` after the start."""
     lines = [_title(progress, width, style)]
     if progress.record is None:
         doing = COMPILING if progress.compiling else progress.doing
@@ -125,7 +125,7 @@ def render(
 
 
 def plain_line(progress: Progress, session_s: float) -> str:
-    """The last round in one line, for logs."""
+    """Return the last round in one line, for logs."""
     record = progress.record
     assert record is not None
     left = progress.left_s(session_s)
@@ -146,7 +146,7 @@ def plain_line(progress: Progress, session_s: float) -> str:
 
 
 def own_cells(record: Round) -> list[tuple[str, str]]:
-    """The solver's own columns; in brackets, how many of a stock have α > 0."""
+    """Return the solver's own columns; the number of cuts or planes with α > 0 is in brackets."""
     cells = []
     for column in shown_columns(record):
         text = column.text(record)
@@ -158,7 +158,7 @@ def own_cells(record: Round) -> list[tuple[str, str]]:
 
 
 def step_words(step: PathStep) -> str:
-    """Which of the runs of a path this is."""
+    """Return the number of a run within its path."""
     words = f"value {step.number} of {step.n_values}"
     if step.fold > step.n_folds:
         return f"{words}, on all data"
@@ -166,12 +166,12 @@ def step_words(step: PathStep) -> str:
 
 
 def start_line(start: RunStart) -> str:
-    """What a run is about, in one line."""
+    """Return size, C and place of a run in one line."""
     return SEPARATOR.join(_start_parts(start))
 
 
 def bar(part: float, width: int, unicode: bool = True) -> str:
-    """A bar that is filled to this part, to an eighth of a column."""
+    """Return a bar, filled to this part with a precision of an eighth of a column."""
     part = min(1.0, max(0.0, part))
     if not unicode:
         full = int(part * width)
@@ -194,7 +194,7 @@ def _start_parts(start: RunStart) -> list[str]:
 
 
 def _title(progress: Progress, width: int, style: Style) -> str:
-    """The title, and as many facts as there is room for."""
+    """Return the title and the facts that fit into the width."""
     facts = ""
     for part in [] if progress.start is None else _start_parts(progress.start):
         longer = f"{facts}{SEPARATOR}{part}" if facts else part
@@ -242,10 +242,10 @@ def _cells(progress: Progress, record: Round, session_s: float) -> list[tuple[st
 
 
 def _grid(cells: Sequence[tuple[str, str]], width: int, style: Style) -> list[str]:
-    """Cells in columns of one width, so that nothing moves from one drawing to the next."""
+    """Return cells in columns of a fixed width, so that no cell moves between drawings."""
     cell_width = LABEL + VALUE
     n_columns = max(1, (width + BETWEEN) // (cell_width + BETWEEN))
-    # No more rows than needed, and the rows equally full.
+    # The least number of rows, with about equally many cells.
     n_rows = -(-len(cells) // n_columns)
     n_columns = -(-len(cells) // n_rows)
     lines = []

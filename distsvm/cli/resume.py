@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import argparse
 
+from distsvm.cli.display import watched
 from distsvm.cli.job_options import add_address, add_sending, send
+from distsvm.cli.models import add_task_code, file_of, load_class
 from distsvm.cli.options import add_config, check_config, given_config
 from distsvm.cli.output import Output
-from distsvm.cli.own_code import file_of, load_class
 from distsvm.cli.parser import Parser
-from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_model_target
 from distsvm.errors import CheckpointError, JobError
 from distsvm.jobs.client import Jobs, is_job_address
 from distsvm.jobs.package import Package
-from distsvm.kinds import path, text, truth
+from distsvm.kinds import path, truth
 from distsvm.registry import task_classes
 from distsvm.storage import place
 from distsvm.stores import StorePath
@@ -29,24 +29,21 @@ CHANGEABLE = TrainConfig.FREE - {"run_dir"}
 def add_arguments(parser: Parser) -> None:
     parser.usage = "distsvm resume RUN_DIR [options]"
     parser.description = (
-        "Go on with a run from its last checkpoint; the result has the same bits as that of a run\n"
-        "that was never stopped. Options that are not given stay as they were, but a new --eps or\n"
-        "--rel-gap takes the place of both earlier ones; none lifts a limit. With --address\n"
-        "http://…, that of a cluster's dashboard, the run goes on there, as a job."
+        "Resume a run from its last checkpoint. The result has the bits of a run that was never\n"
+        "stopped. Options that are not given keep their values, but a new --eps or --rel-gap\n"
+        "replaces both earlier ones; the value none removes a limit. With --address http://… of a\n"
+        "cluster's dashboard, the cluster resumes the run, as a job."
     )
     parser.add_argument(
         "run_dir", metavar="RUN_DIR",
-        help="the folder of the run; as a job, also the name that it was sent with",
+        help="the folder of the run; as a job, also the --name with which it was sent",
     )  # fmt: skip
     parser.general.flag(
         "--model", path, metavar="DIR",
-        help="write the model to this folder as well as to model/ in the run's own",
+        help="write the model to this folder, and to model/ in the run's folder",
     )  # fmt: skip
     parser.general.flag("--force", truth, help="replace a model that is there")
-    parser.general.flag(
-        "--task", text, metavar="FILE.py:CLASS",
-        help="the task of the run, if it is one of your own: code is never taken from the folder",
-    )  # fmt: skip
+    add_task_code(parser, of="run")
     add_sending(parser)
     add_config(parser, CHANGEABLE)
 
@@ -59,7 +56,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     changes = given_config(args, CHANGEABLE)
     run = RunFolder(args.run_dir).read()
     stored: TrainConfig = run["config"]
-    config = check_config(stored.kept(changes) | changes)
+    config = check_config(stored.kept(changes) | changes, resumed=True)
     name = run["task"].get("task")
     if args.task is None and name not in task_classes():
         raise CheckpointError(
@@ -82,11 +79,13 @@ def run(args: argparse.Namespace, output: Output) -> int:
 
 
 def _as_job(args: argparse.Namespace, output: Output) -> int:
-    """Go on with the run as a job of the cluster at --address."""
+    """Resume the run as a job of the cluster at --address."""
     jobs = Jobs(args.address)
     here = place(args.run_dir)
     is_place = isinstance(here, StorePath) or here.is_absolute() or here.is_dir()
-    run_dir = str(here.absolute()) if is_place else _sent_folder(jobs, args.run_dir)
+    run_dir = str(here.absolute()) if is_place else jobs.find(args.run_dir).run_dir
+    if run_dir is None:
+        raise JobError(f"{jobs.address} does not know the folder of the run {args.run_dir!r}")
     package = Package(args.largest_mb)
     words = ["resume", run_dir, *_own_words(args)]
     if args.task is not None:
@@ -97,19 +96,12 @@ def _as_job(args: argparse.Namespace, output: Output) -> int:
     return send(args, output, jobs, package, words, run_dir)
 
 
-def _sent_folder(jobs: Jobs, name: str) -> str:
-    found = jobs.find(name).run_dir
-    if found is None:
-        raise JobError(f"{jobs.address} does not know the folder of the run {name!r}")
-    return found
-
-
 def _own_words(args: argparse.Namespace) -> list[str]:
-    """What of the command line is for the resumed run, and not for sending it."""
+    """Return the words of the command line for the resumed run, without those for the job."""
     sending = Parser(add_help=False)
     add_address(sending)
     add_sending(sending)
-    sending.general.flag("--task", text, "")
+    add_task_code(sending)
     rest = sending.parse_known_args(args.behind)[1]
     rest.remove(args.run_dir)
     return rest

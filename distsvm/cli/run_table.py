@@ -1,16 +1,15 @@
-"""Runs in a few words, told from their folders alone."""
+"""The facts of runs for lists and for `distsvm status`, from their folders alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from distsvm import checks
 from distsvm.cli.formatting import asked_for, count, seconds, small
 from distsvm.cli.summary import in_words
 from distsvm.errors import DAMAGE, CheckpointError
-from distsvm.storage import Place, place, read_json, read_manifest
+from distsvm.report.result_file import read_result
+from distsvm.storage import Place, place, read_manifest
 from distsvm.stores import StorePath
 from distsvm.training.run_folder import FORMAT
 from distsvm.training.run_state import last_round, read_state
@@ -23,13 +22,13 @@ def is_run(folder: Place) -> bool:
 
 
 def seen_folder(word: str) -> Place | None:
-    """The folder that a word names, which may be a URI; None if it can only be that of a job."""
+    """Return the folder or URI that a word names; None if the word can only name a job."""
     folder = place(word)
     return folder if isinstance(folder, StorePath) or folder.is_dir() else None
 
 
 def checked_run(folder: Place) -> Place:
-    """The folder, refused if it is not that of a run."""
+    """Return the folder; refuse one that is not that of a run."""
     if not folder.is_dir():
         raise CheckpointError(f"{folder} does not exist")
     if not is_run(folder):
@@ -38,7 +37,7 @@ def checked_run(folder: Place) -> Place:
 
 
 def runs_below(home: Place) -> list[Place]:
-    """The folders of runs in a folder and in those inside it; a run has none inside."""
+    """Return the folders of runs in a folder and its subfolders, but not inside of runs."""
     if not home.is_dir():
         raise CheckpointError(f"{home} is not a folder")
     if is_run(home):
@@ -55,16 +54,22 @@ def _inside(folder: Place) -> list[Place]:
 
 
 def facts_of(folder: Place) -> dict[str, Any]:
-    """What there is to know of a run at a glance; a CheckpointError says what is damaged."""
+    """Return the main facts of a run; a damaged file is a CheckpointError that names it."""
     path = checked_run(folder) / "run.json"
     run = read_manifest(path, "run", FORMAT, CheckpointError)
-    with _believed(path):
-        task, used = str(run["task"]["task"]), _limits(run.get("used") or {})
+    try:
+        task, used = str(run["task"]["task"]), run.get("used") or {}
+        for name in ("C", "eps", "rel_gap", "n_examples"):
+            if used.get(name) is not None:
+                checks.number(name, used[name])
+    except DAMAGE as error:
+        raise CheckpointError(f"{path} is damaged: {error!r:.80}") from error
     state = read_state(folder)
     if state.damage is not None:
         raise CheckpointError(state.damage)
     record = last_round(folder)
-    used |= _ended_with(folder / "result.json")
+    # C, eps and rel_gap of the last session that ended replace those of the first.
+    used = used | (read_result(folder / "result.json") or {})
     return {
         "path": str(folder), "task": task, **state.as_dict(),
         "state_in_words": in_words(state),
@@ -78,35 +83,8 @@ def facts_of(folder: Place) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _ended_with(path: Place) -> dict[str, Any]:
-    """C, eps and rel_gap of the last session that ended; the first may have had other ones."""
-    if not path.exists():
-        return {}
-    result = read_json(path, CheckpointError)
-    with _believed(path):
-        return _limits({"C": result["C"], "eps": result["eps"], "rel_gap": result.get("rel_gap")})
-
-
-def _limits(found: dict[str, Any]) -> dict[str, Any]:
-    """C, eps, rel_gap and n_examples, as far as they are there."""
-    names = [name for name in ("C", "eps", "rel_gap", "n_examples") if name in found]
-    for name in names:
-        if found[name] is not None:
-            checks.number(name, found[name])
-    return {name: found[name] for name in names}
-
-
-@contextmanager
-def _believed(path: Place) -> Iterator[None]:
-    """What fails inside is an error of the file's."""
-    try:
-        yield
-    except DAMAGE as error:
-        raise CheckpointError(f"{path} is damaged: {error!r:.80}") from error
-
-
 def rows_of(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    """The facts of one run, a row each."""
+    """Return the facts of one run as rows of name and value."""
     rows = [("run", facts["path"]), ("state", facts["state_in_words"]), ("task", facts["task"])]
     if facts["round"] is None:
         return [*rows, ("rounds", "none yet")]
@@ -121,17 +99,12 @@ def rows_of(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def cells_of(facts: dict[str, Any]) -> list[str]:
-    """The facts of one run as a row under HEAD, but for its name."""
+    """Return the facts of one run as a row under HEAD, without its name."""
     number = "–" if facts["round"] is None else count(facts["round"])
     return [
         facts["task"], facts["state"], number, _known(facts["gap"]),
         _gap_over_C(facts), _asked_for(facts), seconds(facts["age_s"]),
     ]  # fmt: skip
-
-
-def damaged_cells() -> list[str]:
-    """The row of a run that cannot be read."""
-    return ["–", "damaged", *["–"] * (len(HEAD) - 3)]
 
 
 def _gap_over_C(facts: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from distsvm.cli import exits
 from distsvm.cli.formatting import table
 from distsvm.cli.output import Output
 from distsvm.cli.parser import Parser
-from distsvm.cli.run_table import HEAD, cells_of, damaged_cells, facts_of, runs_below
+from distsvm.cli.run_table import HEAD, cells_of, facts_of, runs_below
 from distsvm.errors import CheckpointError
 from distsvm.storage import place
 
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
             rows.append([name, *cells_of(facts)])
         except CheckpointError as error:
             facts = {"path": str(folder), "state": "damaged", "damage": str(error)}
-            rows.append([name, *damaged_cells()])
+            rows.append([name, "–", "damaged", *["–"] * (len(HEAD) - 3)])
             damaged.append(str(error))
         output.record("run", facts)
     if rows:

@@ -1,4 +1,4 @@
-"""Signs that steer a terminal or break a line, spelt out: labels, words and names may hold any."""
+"""Control characters, spelt out: labels, words and names may contain any."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _UNPRINTABLE = "\ud800-\udfff"  # bytes of a file's name that are no UTF-8
 CONTROL = re.compile(f"[{_BREAKING}{_TURNING}{_UNPRINTABLE}]")
 BREAKING = re.compile(f"[{_BREAKING}]")
 INSIDE_LINES = re.compile(f"(?![\n\t])[{_BREAKING}{_TURNING}{_UNPRINTABLE}]")
-"""All of CONTROL but what stands between lines and columns."""
+"""CONTROL without line breaks and tabs."""
 
 
 def spelt(text: str, signs: re.Pattern[str] = CONTROL) -> str:
-    """The text with these signs as \\x1b or \\u202e; it has one line and steers nothing."""
+    """Return the text with these signs as \\x1b or \\u202e."""
     return signs.sub(_name, text)
 
 
 def field(text: str) -> str:
-    """A label or word as data of one line: what breaks lines and fields is spelt out, no more."""
+    """Return a label or word in which only line breaks and other C0 and C1 signs are spelt out."""
     return spelt(text, BREAKING)
 
 

@@ -1,4 +1,4 @@
-"""Files of text that options name: read whole, so that they must have an end, and a near one."""
+"""Text files that options name. They are read whole, so their size is limited."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ LARGEST = 1 << 26
 
 
 def read_text(path: str, largest: int = LARGEST) -> str:
-    """The text of a file; an OSError for a pipe, a device, or more bytes than the largest."""
-    from distsvm.storage import (  # here, as it loads NumPy, which help does not need
-        opened_file,
-        read_whole,
-    )
+    """Return the text of a file; an OSError for a pipe, a device, or more than `largest` bytes."""
+    from distsvm.storage import opened_file, read_whole  # loads NumPy, which help does not need
 
     with opened_file(Path(path)) as file:
         content = read_whole(file, largest)

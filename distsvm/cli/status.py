@@ -19,8 +19,8 @@ from distsvm.storage import Place, place
 def add_arguments(parser: Parser) -> None:
     parser.usage = "distsvm status [RUN_DIR | JOB | NAME] [--address URL]"
     parser.description = (
-        "How a run is doing. A folder is read where it lies; anything else is asked of the\n"
-        "cluster, by the job's id or the run's name. Without a word: all jobs of the cluster."
+        "Show the state of a run. A folder is read in place; anything else is the id of a job, or\n"
+        "the name of its run, on the cluster. Without an argument: all jobs of the cluster."
     )
     parser.add_argument("run", nargs="?", metavar="RUN", help="folder, id of a job, or name")
     add_address(parser)
@@ -51,7 +51,7 @@ def _folder(folder: Place, output: Output) -> int:
 
 
 def _job(job: Job, output: Output) -> int:
-    facts, unseen = _facts_if_seen(job.run_dir)
+    facts, reason = _facts_if_readable(job.run_dir)
     output.record("job", job.as_dict() | ({} if facts is None else {"run": facts}))
     rows = [("job", job.id), ("state", job.state), ("began", f"{age(job)} ago")]
     if job.exit_code is not None:
@@ -60,21 +60,21 @@ def _job(job: Job, output: Output) -> int:
         first, *rest = job.message.strip().splitlines()
         rows += [("message", first), *(("", line) for line in rest)]
     if facts is None:
-        rows.append(("run", f"{job.run_dir} ({unseen})"))
+        rows.append(("run", f"{job.run_dir} ({reason})"))
     else:
         rows += rows_of(facts)
     output.show(*pairs(rows, output.style, output.width))
     return exits.DONE
 
 
-def _facts_if_seen(run_dir: str | None) -> tuple[dict[str, Any] | None, str]:
-    """The facts of a job's run, or why there are none."""
-    unseen = "cannot be seen from here"
+def _facts_if_readable(run_dir: str | None) -> tuple[dict[str, Any] | None, str]:
+    """Return the facts of a job's run, or None and the reason."""
+    reason = "cannot be seen from here"
     try:
         if run_dir is not None and is_run(folder := place(run_dir)):
             return facts_of(folder), ""
     except (ConfigError, StoreError):  # only the cluster can open that store
         pass
     except CheckpointError as error:
-        unseen = str(error)
-    return None, unseen
+        reason = str(error)
+    return None, reason

@@ -21,14 +21,14 @@ LOOK_S, LOOK_IN_STORE_S = 0.2, 3.0
 def add_arguments(parser: Parser) -> None:
     parser.usage = "distsvm stop RUN_DIR | JOB | NAME [--address URL] [--wait S]"
     parser.description = (
-        "Have a run end after its current round, with a checkpoint and its model, so that it can\n"
-        "be resumed. A folder that is seen from here is asked through a file in it; a job through\n"
-        "the cluster, which kills it if it has not ended within five minutes."
+        "End a run after its current round, with a checkpoint and its model, so that it can be\n"
+        "resumed. A run is stopped through a file in its folder; a job through the cluster, which\n"
+        "kills it if it has not ended within five minutes."
     )
     parser.add_argument("run", metavar="RUN", help="folder, id of a job, or name of its run")
     parser.general.flag(
         "--wait", number(least=0, infinite=True), metavar="S", default=0.0,
-        help="wait so many seconds for the end.",
+        help="seconds to wait for the end.",
     )  # fmt: skip
     add_address(parser)
 

@@ -15,17 +15,15 @@ from distsvm.errors import ConfigError
 from distsvm.jobs.package import Package
 from distsvm.uris import check_secretless
 
-DATA = ("data", "validation")
-FOLDERS = ("model", "run_dir", "start")
+PATHS = ("data", "validation", "model", "run_dir", "start")
 
 
 def add_arguments(parser: Parser) -> None:
     parser.usage = "distsvm submit --address URL CONFIG.toml [options] [options of train]"
     parser.description = (
-        "Train on a Ray cluster, as a job that goes on when this command ends. CONFIG.toml is\n"
-        "what 'distsvm train CONFIG.toml' takes; options of train may follow. What is said here\n"
-        "about the job may stand in its table [job]. The executor is ray, unless the file says\n"
-        "otherwise."
+        "Train on a Ray cluster, as a job that goes on when this command ends. CONFIG.toml is a\n"
+        "file for 'distsvm train CONFIG.toml'; options of train may follow. Options of the job\n"
+        "can also be in its table [job]. The executor is ray, unless the file has another one."
     )
     parser.add_argument("config", metavar="CONFIG.toml", help="the configuration of the run")
     add_address(parser)
@@ -41,7 +39,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     run_dir = getattr(wanted, "run_dir", None)
     if run_dir is None:
         raise ConfigError(f"{args.config}: run-dir is missing; a job's run needs a folder")
-    for name in (*DATA, *FOLDERS):
+    for name in PATHS:
         found = getattr(wanted, name, None)
         for path in found if isinstance(found, list) else [found]:
             if path is not None and "://" in path:

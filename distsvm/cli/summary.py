@@ -1,4 +1,4 @@
-"""The end of a training run in words."""
+"""The summary at the end of a training run."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from distsvm.training.run_state import RunState
 REASONS = {
     "eps": "the gap is at most C·eps",
     "rel_gap": "the gap is small enough in relation to the primal (--rel-gap)",
-    "max_rounds": "the limit of rounds (--max-rounds), before the wished gap",
-    "max_seconds": "the limit of time (--max-seconds), before the wished gap",
+    "max_rounds": "the limit of rounds (--max-rounds), before the target gap",
+    "max_seconds": "the limit of time (--max-seconds), before the target gap",
     "validation": "the validation loss no longer falls (--patience)",
     "precision": "rounding allows no smaller gap",
-    "interrupted": "interrupted, before the wished gap",
-    "aborted": "broken off by Ctrl-C, in the middle of a round",
+    "interrupted": "interrupted, before the target gap",
+    "aborted": "ended by Ctrl-C, in the middle of a round",
 }
 CERTIFICATES = {
     "exact": "dual ≤ optimum ≤ primal",
@@ -43,7 +43,7 @@ CERTIFICATES = {
 
 
 def in_words(state: RunState) -> str:
-    """The state of a run as a sentence."""
+    """Return the state of a run as a sentence."""
     age = f"{seconds(state.age_s)} ago"
     if state.state == "failed" and state.error is not None:
         return f"failed {age}: {state.error['message']}"
@@ -55,13 +55,13 @@ def in_words(state: RunState) -> str:
 
 
 def hinge_loss(result: TrainResult) -> float:
-    """R(w) of the model: what its primal value leaves when ½‖w‖² is taken away, over C."""
+    """Return R(w) = (primal − ½‖w‖²) / C of the model."""
     w = result.model.w
     return (result.primal - 0.5 * float(w @ w)) / result.C
 
 
 def own_rows(record: Round) -> list[tuple[str, str]]:
-    """The solver's own columns: what it has to work with, and how much of that counts."""
+    """Return rows of the solver's own columns; cuts and planes with the number of α > 0."""
     rows = []
     for column in shown_columns(record):
         text = column.text(record)
@@ -84,9 +84,9 @@ def finish(
     resumable: bool = True,
     task: str | None = None,
 ) -> int:
-    """Say how the run ended and where its model is; returns the exit code.
+    """Write the summary and the places of model and run, and return the exit code.
 
-    `task` is what --task was, for the advice.
+    `task` is the value of --task, for the advice on how to resume.
     """
     code = code_of_end(result.stop_reason, result.eps, result.rel_gap)
     places = {"model": None if model is None else str(model), "run_dir": run_dir}
@@ -98,28 +98,25 @@ def finish(
         rows.append(("model", str(model)))
     if run_dir is not None:
         rows.append(("run", str(run_dir)))
-        rows.append(("report", _reported(run_dir)))
+        try:
+            rows.append(("report", str(write_report(run_dir))))
+        except (DistSVMError, OSError) as error:  # the run and its model are still good
+            rows.append(("report", f"cannot be written: {error}"))
     output.say(*pairs(rows, output.style, output.width))
     if result.stop_reason in ("interrupted", "max_rounds", "max_seconds") and resumable:
-        output.note(_how_to_go_on(result, model, run_dir, task))
+        output.note(_how_to_resume(result, model, run_dir, task))
     return code
 
 
-def _reported(run_dir: str) -> str:
-    """Where the report of the run is; a run is not lost for a report that cannot be drawn."""
-    try:
-        return str(write_report(run_dir))
-    except (DistSVMError, OSError) as error:
-        return f"cannot be written: {error}"
-
-
 def summary(result: TrainResult, compiled: bool, output: Output) -> list[str]:
-    """Certificate, effort and time as lines."""
+    """Return certificate, effort and time as lines."""
     style = output.style
     reached = result.stop_reason in ("eps", "rel_gap")
     mark = style.good if reached else style.bold
     bound = result.bound_on_rounds
-    target = asked_for(result.eps, result.rel_gap)
+    theory = "" if bound is None else f" (the theory's bound: {bound:.2g})"
+    hits = counted(result.n_cache_hits, "cache hit")
+    relative = small(result.gap / abs(result.primal)) if result.primal else "–"
     rows = [
         ("certificate", f"{style.bold(result.certificate)}: {CERTIFICATES[result.certificate]}"),
         ("primal", style.bold(value(result.primal))),
@@ -127,12 +124,12 @@ def summary(result: TrainResult, compiled: bool, output: Output) -> list[str]:
         (
             "gap",
             f"{style.bold(small(result.gap))}; gap/C {small(result.gap / result.C)}, gap/primal "
-            f"{_ratio(result.gap, result.primal)}; asked for: {target}",
+            f"{relative}; asked for: {asked_for(result.eps, result.rel_gap)}",
         ),
         ("stopped", mark(REASONS[result.stop_reason])),
         ("", ""),
-        ("rounds", count(result.n_rounds) + _bound(bound)),
-        ("oracle", f"{counted(result.n_oracle_calls, 'call')}, {_hits(result.n_cache_hits)}"),
+        ("rounds", f"{count(result.n_rounds)}{theory}"),
+        ("oracle", f"{counted(result.n_oracle_calls, 'call')}, {hits}"),
         *own_rows(result.history[-1]),
         ("C", value(result.C)),
         ("train loss", f"≤ {small(hinge_loss(result))}, the mean hinge loss R(w)"),
@@ -144,24 +141,12 @@ def summary(result: TrainResult, compiled: bool, output: Output) -> list[str]:
         best = result.best_validation
         text = f"loss {small(best['loss'])}, accuracy {best['accuracy']:.4f}"
         rows.append(("validation", f"{text} after round {best['round']}, whose w is the model"))
-    held = [f"{name} {size(n)}" for name, n in result.memory.items() if n]
-    rows += [("time", _times(result.seconds, compiled)), ("memory", ", ".join(held))]
+    memory = ", ".join(f"{name} {size(n)}" for name, n in result.memory.items() if n)
+    rows += [("time", _times(result.seconds, compiled)), ("memory", memory)]
     if result.n_checkpoints:
         last = f"{size(result.checkpoint_bytes)} the last of {count(result.n_checkpoints)}"
         rows.append(("checkpoints", last))
     return pairs(rows, style, output.width)
-
-
-def _ratio(gap: float, primal: float) -> str:
-    return small(gap / abs(primal)) if primal else "–"
-
-
-def _bound(bound: int | None) -> str:
-    return "" if bound is None else f" (the theory's bound: {bound:.2g})"
-
-
-def _hits(n_hits: int) -> str:
-    return f"{counted(n_hits, 'cache hit')}"
 
 
 def _times(by_phase: dict[str, float], compiled: bool) -> str:
@@ -171,10 +156,10 @@ def _times(by_phase: dict[str, float], compiled: bool) -> str:
     return f"{seconds(total)}: {', '.join(parts)}{with_compiling}"
 
 
-def _how_to_go_on(
+def _how_to_resume(
     result: TrainResult, model: str | Path | None, run_dir: str | None, task: str | None
 ) -> str:
-    word = {"interrupted": "interrupted"}.get(result.stop_reason, "stopped")
+    word = "interrupted" if result.stop_reason == "interrupted" else "stopped"
     where = f"{word} after round {result.n_rounds}"
     if run_dir is None:
         how = "" if model is None else f"; --start {shlex.quote(str(model))} begins at its model"

@@ -1,4 +1,4 @@
-"""Folders and files to be written: checked before the work, so that no result is lost."""
+"""Folders and files to be written. They are checked before the work, so that no result is lost."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TextIO, cast
 
 from distsvm.cli.output import Output
@@ -18,7 +19,7 @@ from distsvm.training.advice import command
 
 
 def check_model_target(path: str, force: bool) -> None:
-    """Refuse a folder for a model that holds anything else, or a model without --force."""
+    """Refuse a folder that is not empty; with --force, one that is not a model."""
     folder = place(path)
     with _named("--model", path):
         if folder.exists() or folder.is_symlink():
@@ -39,10 +40,11 @@ def check_model_target(path: str, force: bool) -> None:
 
 
 def check_run_target(path: str, flag: str = "--run-dir", model: str | None = None) -> None:
-    """Refuse a folder for a new run that cannot be made, holds a run, or lies in the model's."""
+    """Refuse a folder for a new run that cannot be made, has a run, or is in the model's folder."""
     folder = place(path)
     with _named(flag, path):
-        if _is_there(folder / "run.json"):
+        record = folder / "run.json"
+        if record.exists() or record.is_symlink():
             raise ConfigError(
                 f"{flag} {path} holds a run already; go on with it "
                 f"({command('resume', path)}), or take another folder"
@@ -66,10 +68,6 @@ def _check_on_disk(folder: Path, flag: str, path: str) -> None:
         raise ConfigError(f"{flag} {path}: {there} is not a folder that can be written to")
 
 
-def _is_there(file: Place) -> bool:
-    return os.path.lexists(file) if isinstance(file, Path) else file.exists()
-
-
 def _lies_in(folder: Place, other: Place) -> bool:
     if isinstance(folder, Path) and isinstance(other, Path):
         return other.resolve() in (folder.resolve(), *folder.resolve().parents)
@@ -78,7 +76,7 @@ def _lies_in(folder: Place, other: Place) -> bool:
 
 @contextmanager
 def _named(flag: str, path: str) -> Iterator[None]:
-    """A store that fails inside is an error that names the flag."""
+    """Turn an error of a store into one that names the flag."""
     try:
         yield
     except StoreError as error:
@@ -93,26 +91,19 @@ def _is_model(folder: Place) -> bool:
     return isinstance(manifest, dict) and manifest.get("kind") == "distsvm model"
 
 
-class Shown:
-    """Standard output as a file for lines of data."""
-
-    def __init__(self, output: Output) -> None:
-        self.write = output.data
-
-
 @contextmanager
 def written_file(path: str, output: Output, flag: str = "--output") -> Iterator[TextIO]:
-    """A text file that takes its name when all went well; "-" is standard output.
+    """Yield a text file that gets its name at the end, if there was no error; "-" is stdout.
 
-    It is an ordinary file of the user's, and has the rights that the umask gives.
+    The umask decides on its rights.
     """
     if path == "-":
-        yield cast(TextIO, Shown(output))
+        yield cast(TextIO, SimpleNamespace(write=output.data))
         return
     if os.path.isdir(path):
         raise ConfigError(f"{flag} {path} is a folder, expected a file")
     if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
-        with open(path, "w", encoding="utf-8") as device:  # such as a pipe: not to be replaced
+        with open(path, "w", encoding="utf-8") as device:  # a pipe, say, must not be replaced
             yield device
         return
     try:

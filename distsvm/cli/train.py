@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 
 from distsvm.cli.config_file import config_text
-from distsvm.cli.data_options import add_data, data_options, n_bytes_found
-from distsvm.cli.formatting import size
+from distsvm.cli.data_options import add_data, data_options, loading_words
+from distsvm.cli.display import watched
 from distsvm.cli.options import add_config, check_config, given_config
 from distsvm.cli.output import Output
 from distsvm.cli.parser import Parser
 from distsvm.cli.run_table import is_run
-from distsvm.cli.session import watched
 from distsvm.cli.summary import finish
 from distsvm.cli.targets import check_model_target, check_run_target
 from distsvm.cli.tasks import add_task, make_task
@@ -31,8 +30,8 @@ def add_arguments(parser: Parser) -> None:
     data = add_data(parser)
     data.flag(
         "--validation", files, metavar="FILE",
-        help="data of the same kind: stop when the loss there no longer falls (--patience), and "
-        "take the w of the lowest",
+        help="data of the same kind: stop when its loss no longer falls (--patience), and "
+        "take the w with the lowest",
     )  # fmt: skip
     model = parser.group("model")
     model.flag(
@@ -48,13 +47,13 @@ def add_arguments(parser: Parser) -> None:
     add_config(parser)
     parser.general.flag(
         "--resume", truth,
-        help="go on with the run in --run-dir if there is one, begun with the same task, data and "
-        "options: so one command, in a script or a queue, begins a run and takes it up again",
+        help="resume the run in --run-dir if there is one, begun with the same task, data and "
+        "options: one command, in a script or a queue, begins a run and resumes it",
     )  # fmt: skip
 
 
-class KeptConfig(Callback):
-    """Writes the whole configuration to the run's folder, as the file that would begin it again."""
+class SavedConfig(Callback):
+    """Writes config.toml to the run's folder: a file for `distsvm train` with all options."""
 
     def __init__(self, run_dir: str, text: str) -> None:
         self._path, self._text = place(run_dir) / "config.toml", text
@@ -72,14 +71,13 @@ def run(args: argparse.Namespace, output: Output) -> int:
         raise ConfigError("--resume needs --run-dir, the folder of the run")
     if args.model is not None:
         check_model_target(args.model, args.force)
-    going_on = args.resume and run_dir is not None and is_run(place(run_dir))
-    if run_dir is not None and not going_on:
+    resumed = args.resume and run_dir is not None and is_run(place(run_dir))
+    if run_dir is not None and not resumed:
         check_run_target(run_dir, model=args.model)
     check_config(config)
     task = make_task(args)
     options = data_options(args, task)
-    n_bytes = n_bytes_found(args, task, options)
-    kept = [] if run_dir is None else [KeptConfig(run_dir, config_text("train", args.own, args))]
+    saved = [] if run_dir is None else [SavedConfig(run_dir, config_text("train", args.own, args))]
     result, compiled = watched(
         output,
         f"distsvm {args.task}",
@@ -89,11 +87,11 @@ def run(args: argparse.Namespace, output: Output) -> int:
             data_options=options,
             validation=args.validation,
             start=args.start,
-            resume=going_on,
-            callbacks=[*callbacks, *kept],
+            resume=resumed,
+            callbacks=[*callbacks, *saved],
             **config,
         ),
-        doing=f"loading and scanning {size(n_bytes)} of data",
+        doing=loading_words(args, task, options),
         max_seconds=config.get("max_seconds"),
         run_dir=run_dir,
         task=args.task,

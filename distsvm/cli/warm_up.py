@@ -30,15 +30,15 @@ SETTINGS: Settings = (
     {"solver": "multi-plane", "n_blocks": 1},
     {"solver": "multi-plane", "asynchronous": True},
 )
-"""What decides which kernels a run uses, beside its task and data."""
+"""Settings of training that between them use all kernels of the solvers."""
 
 
 def add_arguments(parser: Parser) -> None:
-    """It has none of its own."""
+    """Add nothing: warm-up has only the options of all verbs."""
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
-    """Train every structure on a few examples with every solver, which compiles what they use."""
+    """Train every structure on a few examples with every solver, which compiles their kernels."""
     started, total = time.perf_counter(), 0
     with tempfile.TemporaryDirectory(prefix="distsvm-") as folder, _without_advice():
         for name, problems in _problems().items():
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
 
 
 def _problems() -> dict[str, Callable[[str, Path], Iterator[tuple[Task, Any, Settings | None]]]]:
-    """By the saved name of a task, what yields problems that use all of its kernels."""
+    """Return generators of problems that use all kernels of a task, by its saved name."""
     return {
         name: imported(structure.problems)
         for structure in structures().values()
@@ -66,7 +66,7 @@ def _problems() -> dict[str, Callable[[str, Path], Iterator[tuple[Task, Any, Set
 
 
 def _use(task: Task, data: Any, settings: Settings) -> None:
-    """Train with every setting, and score, which predicts."""
+    """Train with every setting, and evaluate, which also predicts."""
     for rescaling in sorted(task.rescalings):
         for more in settings:
             result = train(task, data, rescaling=rescaling, max_rounds=4, executor="serial", **more)
@@ -75,7 +75,7 @@ def _use(task: Task, data: Any, settings: Settings) -> None:
 
 @contextmanager
 def _without_advice() -> Iterator[None]:
-    """Warnings about such small data help no user."""
+    """Hide the library's warnings, which such small data causes."""
     log = logging.getLogger("distsvm")
     level = log.level
     log.setLevel(logging.ERROR)

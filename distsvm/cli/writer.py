@@ -1,4 +1,4 @@
-"""What all writers of predictions have in common."""
+"""The base of all writers of predictions."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ class Writer:
     Attributes
     ----------
     function : callable
-        What to ask the workers: function(worker, w) for each piece of the data.
+        function(worker, w) predicts one piece of the data.
     head : str
-        Stands before all predictions.
+        Text before all predictions.
     on_screen : bool
-        Whether standard output is the file, unless another is named.
+        Whether standard output is the default of --output.
     needs_file : bool
-        Whether there must be a place to write the texts to; else there may be none.
+        Whether --output is required.
     n_fallbacks : int
-        How many of the predictions written so far stand in for one that could not be made.
+        Number of predictions so far that replace one that could not be made.
     fallback : str
-        What those are, for people.
+        Their name in messages.
     """
 
     function: Callable[..., Any] = staticmethod(ShardWorker.predict)
@@ -36,9 +36,9 @@ class Writer:
     fallback: str = ""
 
     def texts(self, piece: ShardSpec, found: Any) -> Iterator[str]:
-        """The text of each example of the piece, newlines included."""
+        """Yield the text of each example of the piece, newlines included."""
         raise NotImplementedError
 
     def finish(self) -> list[str]:
-        """After the last example; returns the names of other files that were written."""
+        """Return the names of other files that were written, after the last example."""
         return []

@@ -12,7 +12,7 @@ from distsvm.errors import DataError, DistSVMError
 
 # How far above the primal value rounding may take the dual one, of its size.
 ROUNDING = 1e-9
-# A coarser relative gap than this is reached on the way: solvers work towards this one.
+# Solvers work towards this relative gap where a coarser one is wanted.
 COARSEST = 0.5
 
 
@@ -24,7 +24,7 @@ class Target:
     rel_gap: float | None = None
 
     def reached(self, C: float, gap: float, primal: float) -> str | None:
-        """The name of the rule that a certified gap fulfils; None if it is still too large."""
+        """Return the name of the rule that a certified gap fulfils; None if it is too large."""
         if math.isinf(gap):  # without a certificate, the primal is infinite too
             return None
         if self.eps is not None and gap <= C * self.eps:
@@ -34,11 +34,11 @@ class Target:
         return None
 
     def working_eps(self, C: float, dual: float) -> float:
-        """The eps to work towards while the dual value is this, in units of the loss.
+        """Return the eps to work towards at this dual value, in units of the loss.
 
         For dual ≥ 0 and r = rel_gap < 1, primal − dual ≤ r·primal is the same as
-        primal − dual ≤ r/(1 − r)·dual. The right side never falls as a run goes on, and it needs
-        no primal value: what is done by it is never too coarse for the end.
+        primal − dual ≤ r/(1 − r)·dual. The right side never falls during a run and needs no primal
+        value, so work at this eps is never too coarse for the end.
         """
         r = min(self.rel_gap or 0.0, COARSEST)
         return max(self.eps or 0.0, r / (1 - r) * max(0.0, dual) / C)
@@ -55,7 +55,7 @@ class Bounds:
 
     @property
     def gap(self) -> float:
-        """Primal − dual; 0 where rounding has let the dual pass the primal by a last bit."""
+        """Primal − dual; 0 where the dual is above the primal by rounding."""
         gap = self.primal - self.dual
         if gap < -ROUNDING * abs(self.primal):
             raise DistSVMError(
@@ -66,13 +66,13 @@ class Bounds:
 
     @property
     def certificate(self) -> str:
-        """What the primal value is: "exact", an "upper bound", or "none" before the first."""
+        """The kind of the primal value: "exact", "upper bound", or "none" before the first."""
         if self.primal == math.inf:
             return "none"
         return "exact" if self.exact else "upper bound"
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The bounds as plain arrays, for a checkpoint."""
+        """Return the bounds as plain arrays, for a checkpoint."""
         return {
             "best_w": np.zeros(0) if self.w is None else self.w,
             "bounds": np.array([self.primal, self.dual, self.exact]),
@@ -80,7 +80,7 @@ class Bounds:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Bounds:
-        """The bounds that `arrays` gave, which may be among others."""
+        """Return the bounds from the result of `arrays`, which may be among other arrays."""
         primal, dual, exact = checks.vector("bounds", arrays["bounds"], "f8", 3).tolist()
         w = arrays["best_w"] if arrays["best_w"].size else None
         if (w is None) != (primal == math.inf):
@@ -88,7 +88,7 @@ class Bounds:
         return cls(primal, dual, w, bool(exact))
 
     def rescaled(self, factor: float) -> Bounds:
-        """The bounds at C times `factor`, for R(w) does not depend on C, and P(w) grows with it."""
+        """Return the bounds at C times `factor`: R(w) does not change, and P(w) grows with C."""
         if self.w is None:
             return Bounds(dual=0.0)
         half = 0.5 * float(self.w @ self.w)

@@ -9,9 +9,9 @@ from distsvm.vectors import Vector
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """R_block(w) ≥ b − ⟨a, w⟩ for every w, whoever computed it, at whatever w, however long ago.
+    """R_block(w) ≥ b − ⟨a, w⟩ for every w, not only for the w at which it was found.
 
-    R_block is the part of the risk that the block's examples make up; with one block it is R.
+    R_block is the part of the risk of the block's examples; with one block it is R.
     """
 
     a: Vector

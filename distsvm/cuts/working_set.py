@@ -18,8 +18,7 @@ Combine: TypeAlias = "Callable[[Sequence[Vector], np.ndarray], Vector]"
 class WorkingSet:
     """Cuts with α ≥ 0. A new cut costs one row of the Gram matrix; nothing is computed twice.
 
-    The set never multiplies vectors itself: rows come from whoever can (a risk), since for kernels
-    there is no vector to multiply.
+    The risk computes the rows: only it multiplies vectors.
 
     Parameters
     ----------
@@ -53,7 +52,7 @@ class WorkingSet:
         return sum(cut.a.nbytes for cut in self.cuts) + self._gram.nbytes
 
     def add(self, cut: Cut, row: np.ndarray) -> None:
-        """Add a cut; `row` holds its products with the cuts before it and, last, with itself."""
+        """Add a cut; `row` has its products with the cuts before it and, last, with itself."""
         m = len(self)
         if m == self._gram.shape[0]:
             larger = np.zeros((2 * m, 2 * m))
@@ -67,42 +66,37 @@ class WorkingSet:
         self.block = np.append(self.block, cut.block)
 
     def problem(self) -> QPProblem:
-        """The dual QP over these cuts."""
-        return QPProblem(
-            gram=np.ascontiguousarray(self.gram),
-            b=self.b,
-            block=self.block,
-            limit=self.limit,
-        )
+        """Return the dual QP over these cuts."""
+        return QPProblem(np.ascontiguousarray(self.gram), self.b, self.block, self.limit)
 
     def accept(self, solution: QPSolution) -> None:
-        """Take the QP's α; a cut without α is idle for one solve more."""
+        """Set α to the solution; a cut with α = 0 is idle for one more solve."""
         self.alpha = solution.alpha
         self.idle = np.where(self.alpha > 0, 0, self.idle + 1)
 
     def rescale(self, limit: np.ndarray, factor: float) -> None:
-        """Go on with limits that are `factor` times the last ones, and every α likewise."""
+        """Set limits that are `factor` times the last ones, and multiply every α by it."""
         self.limit, self.alpha = limit, factor * self.alpha
 
     def linear(self) -> float:
-        """Σ α·b, the linear part of the dual value."""
+        """Return Σ α·b, the linear part of the dual value."""
         return float(self.alpha @ self.b)
 
     def slack(self) -> np.ndarray:
-        """ξ of each block at w = Σ α·a: max(0, largest b − ⟨a, w⟩), from the Gram matrix alone."""
+        """Return ξ of each block at w = Σ α·a: max(0, largest b − ⟨a, w⟩)."""
         slack = np.zeros(self.limit.size)
         np.maximum.at(slack, self.block, self.b - self.gram @ self.alpha)
         return slack
 
     def drop_idle(self, n_solves: int) -> None:
-        """Forget cuts that had α = 0 in the last `n_solves` solves; w and D stay as they are."""
+        """Drop cuts that had α = 0 in the last `n_solves` solves; w and D do not change."""
         self._keep(np.flatnonzero(self.idle < n_solves))
 
     def shrink(self, max_cuts: int, combine: Combine) -> None:
-        """Bring the set down to `max_cuts` cuts by putting aggregates in the place of cuts.
+        """Reduce the set to `max_cuts` cuts by merging cuts.
 
-        The cuts of a block with the smallest α become one, (Σ α a, Σ α b) / Σ α: a cut as true
-        as they were, and w and D do not change. `combine(vectors, coefficients)` is the sum.
+        The cuts of a block with the smallest α become one, (Σ α a, Σ α b) / Σ α, which is a cut
+        too; w and D do not change. `combine(vectors, coefficients)` is the sum.
         """
         while len(self) > max_cuts:
             crowded = np.bincount(self.block).argmax()
@@ -114,7 +108,7 @@ class WorkingSet:
             self._merge(np.sort(order[: max(2, n_surplus)]), combine)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The set as plain arrays: the cuts' vectors as rows of one sparse or dense matrix."""
+        """Return the set as plain arrays: the cuts' vectors are rows, sparse or dense."""
         index: list[np.ndarray] = []
         value: list[np.ndarray] = []
         starts, dense = [0], []
@@ -140,7 +134,7 @@ class WorkingSet:
 
     @classmethod
     def from_arrays(cls, limit: np.ndarray, arrays: dict[str, np.ndarray], dim: int) -> WorkingSet:
-        """The set that `arrays` made these of."""
+        """Return the set from the result of `arrays`."""
         working = cls(limit)
         starts, place = arrays["cut_starts"], 0
         m = checks.vector("cut_dense", arrays["cut_dense"], "b").size

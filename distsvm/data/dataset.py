@@ -1,4 +1,4 @@
-"""A data set: whatever can be cut into shards that its workers load themselves."""
+"""Data sets: examples that are cut into shards, which workers load themselves."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from distsvm.data.features import Rows, SparseRows, as_rows
+from distsvm.data.features import DenseRows, SparseRows, as_rows
 from distsvm.data.partition import default_n_shards, default_n_shards_of_table, partition
 from distsvm.data.shard import Locate, Shard, ShardSpec, joined
 from distsvm.errors import ConfigError, DataError
 
 
 class Dataset(Protocol):
-    """Data that can be cut into shards without being read by the driver.
+    """Data that the driver cuts into shards without reading it.
 
-    `n_bytes` is the size of its files, None for data that is in memory already.
+    `n_bytes` is the size of its files, None for data in memory. The optional `unlabelled()` returns
+    the same data without outputs, for prediction; files may then lack them.
     """
 
     @property
@@ -26,12 +27,15 @@ class Dataset(Protocol):
     def specs(
         self, n_shards: int | None, cost: Callable[[Any], float] | None = None
     ) -> Sequence[ShardSpec]:
-        """How to load each shard; `cost(x)` of one input balances shards where it is given."""
+        """Return how to load each of n_shards shards of about equal work, none of them empty.
+
+        The work is the sum of `cost(x)` over inputs, where it is given, or the bytes of files.
+        """
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedShard:
-    """A shard that is already in memory; when it is sent, only its own part travels."""
+    """A shard that is already in memory; pickling it copies its own rows only."""
 
     shard: Shard
 
@@ -42,7 +46,6 @@ class LoadedShard:
         return getattr(self.shard.x, "n_columns", None)
 
     def joined(self, others: Sequence[LoadedShard]) -> LoadedShard:
-        """One spec of a copy of these examples and those of the others."""
         return LoadedShard(joined([self.shard, *(other.shard for other in others)]))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -51,7 +54,31 @@ class LoadedShard:
         return (LoadedShard, (shard,))
 
 
-class TableData:
+class InMemory:
+    """The examples of one shard in memory, cut into shards that share its arrays."""
+
+    n_bytes: int | None = None
+    uses_cost = False
+
+    def __init__(self, shard: Shard) -> None:
+        self.shard = shard
+
+    def specs(
+        self, n_shards: int | None, cost: Callable[[Any], float] | None = None
+    ) -> list[ShardSpec]:
+        x = self.shard.x
+        if isinstance(x, (DenseRows, SparseRows)):
+            costs = x.costs()
+            if n_shards is None:
+                n_shards = default_n_shards_of_table(costs.size, float(costs.sum()), x.n_columns)
+        elif cost is None or not self.uses_cost:
+            costs = np.ones(self.shard.n)
+        else:
+            costs = np.maximum(1e-12, [float(cost(one)) for one in x])
+        return [LoadedShard(self.shard.slice(rows)) for rows in cut(costs, n_shards)]
+
+
+class TableData(InMemory):
     """Rows of features with labels, in memory.
 
     Parameters
@@ -60,51 +87,22 @@ class TableData:
     y : array of shape (n,), or None for prediction
     weight : array of shape (n,), optional
     columns : list of str, optional
-        The names of the features; by default those of a data frame, if all are texts.
+        The names of the features. Default: those of a data frame, if all are strings.
     """
 
-    n_bytes: int | None = None
-
     def __init__(self, X: Any, y: Any = None, weight: Any = None, columns: Any = None) -> None:
-        self.x: Rows = as_rows(X)
+        x = as_rows(X)
         columns = getattr(X, "columns", ()) if columns is None else columns
-        are_names = len(columns) == self.x.n_columns and all(isinstance(c, str) for c in columns)
-        self.columns = tuple(map(str, columns)) if are_names else None
-        self.y = None if y is None else np.asarray(y)
-        self.weight = checked_weights(weight, self.x.n_rows)
-        if self.y is not None and self.y.shape != (self.x.n_rows,):
-            raise DataError(
-                f"y has shape {self.y.shape}, expected ({self.x.n_rows},) as X has rows"
-            )
-
-    def specs(
-        self, n_shards: int | None, cost: Callable[[Any], float] | None = None
-    ) -> list[ShardSpec]:
-        return [
-            LoadedShard(
-                Shard(
-                    self.x.rows(part.start, part.stop),
-                    None if self.y is None else self.y[part.start : part.stop],
-                    None if self.weight is None else self.weight[part.start : part.stop],
-                    first=part.start,
-                    columns=self.columns,
-                )
-            )
-            for part in cut_table(self.x, n_shards)
-        ]
+        are_names = len(columns) == x.n_columns and all(isinstance(c, str) for c in columns)
+        names = tuple(map(str, columns)) if are_names else None
+        y = None if y is None else np.asarray(y)
+        weight = checked_weights(weight, x.n_rows)
+        if y is not None and y.shape != (x.n_rows,):
+            raise DataError(f"y has shape {y.shape}, expected ({x.n_rows},) as X has rows")
+        super().__init__(Shard(x, y, weight, first=0, columns=names))
 
 
-def as_table(rows: Sequence[Any]) -> np.ndarray:
-    """A list of rows of numbers as an array; refused unless all rows are as long."""
-    try:
-        return np.asarray(list(rows))
-    except ValueError as error:
-        raise DataError(
-            "the rows of features are not equally long; give an array or a sparse matrix"
-        ) from error
-
-
-class PairData:
+class PairData(InMemory):
     """A list of inputs and a list of outputs, for tasks written in Python.
 
     Parameters
@@ -114,38 +112,21 @@ class PairData:
     weight : array of shape (n,), optional
     """
 
-    n_bytes: int | None = None
+    uses_cost = True
 
     def __init__(
         self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None, weight: Any = None
     ) -> None:
         self.inputs, self.outputs = inputs, outputs
-        self.weight = checked_weights(weight, len(inputs))
+        weight = checked_weights(weight, len(inputs))
         if outputs is not None and len(outputs) != len(inputs):
             raise DataError(f"{len(outputs)} outputs for {len(inputs)} inputs")
-
-    def specs(
-        self, n_shards: int | None, cost: Callable[[Any], float] | None = None
-    ) -> list[ShardSpec]:
-        costs = np.ones(len(self.inputs))
-        if cost is not None:
-            costs = np.maximum(1e-12, [float(cost(x)) for x in self.inputs])
-        return [
-            LoadedShard(
-                Shard(
-                    self.inputs[part.start : part.stop],
-                    None if self.outputs is None else self.outputs[part.start : part.stop],
-                    None if self.weight is None else self.weight[part.start : part.stop],
-                    first=part.start,
-                )
-            )
-            for part in cut(costs, n_shards)
-        ]
+        super().__init__(Shard(inputs, outputs, weight, first=0))
 
 
 @dataclass(frozen=True)
 class Unlabelled:
-    """A data set whose outputs nobody should look at, as they may be anything."""
+    """A data set without its outputs, which may be anything and are not read."""
 
     dataset: Dataset
 
@@ -161,7 +142,7 @@ class Unlabelled:
 
 @dataclass(frozen=True)
 class UnlabelledSpec:
-    """How to load a shard without its outputs."""
+    """A shard without its outputs."""
 
     spec: ShardSpec
 
@@ -170,7 +151,7 @@ class UnlabelledSpec:
 
     @property
     def parts(self) -> Any:
-        """The parts of files that it reads, if it does."""
+        """The parts of files that it reads; none for data in memory."""
         return getattr(self.spec, "parts", ())
 
     @property
@@ -178,17 +159,8 @@ class UnlabelledSpec:
         return getattr(self.spec, "locate", None)
 
 
-def cut_table(x: Rows, n_shards: int | None) -> list[range]:
-    """As `cut`, for rows of features, of which small tables have fewer shards."""
-    costs = x.costs()
-    if n_shards is None:
-        n_values, n_columns = float(costs.sum()), x.n_columns
-        n_shards = default_n_shards_of_table(costs.size, n_values, n_columns)
-    return cut(costs, n_shards)
-
-
 def cut(costs: np.ndarray, n_shards: int | None) -> list[range]:
-    """The ranges of n_shards shards (the default number unless given) over these examples."""
+    """Return the ranges of n_shards shards, or of the default number, over these examples."""
     n = costs.size
     if n == 0:
         raise DataError("the data has no examples")
@@ -200,7 +172,7 @@ def cut(costs: np.ndarray, n_shards: int | None) -> list[range]:
 
 
 def checked_weights(weight: Any, n: int) -> np.ndarray | None:
-    """Example weights as float64, refused unless there is one a row, finite, ≥ 0, not all 0."""
+    """Return example weights as float64; refused unless one a row, finite, ≥ 0 and not all 0."""
     if weight is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Which files are meant, and opening them so that every failure names its file."""
+"""Find the files that paths name, and open them so that every failure names its file."""
 
 from __future__ import annotations
 
@@ -18,43 +18,43 @@ from distsvm.errors import DataError
 from distsvm.uris import is_uri, local_path
 
 Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
-PACKED: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+COMPRESSED: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
 def find_files(paths: Paths, endings: tuple[str, ...] | None = None) -> list[str]:
-    """The absolute paths, or URIs, of all files that are meant, in order.
+    """Return the absolute paths, or URIs, of all named files, in order.
 
     A path is a file, a folder (all its files and those of its folders in the order of their names,
-    except names that begin with a dot or an underscore), or a glob pattern (its matches, sorted); a
-    URI such as s3://bucket/folder/*.svm means the same elsewhere. A file that is meant twice is
-    refused: its examples would count twice, or not at all.
+    except names that begin with a dot or an underscore), or a glob pattern (its matches, sorted). A
+    URI such as s3://bucket/folder/*.svm works alike. A file that is named twice is refused: its
+    examples would count twice.
 
     Parameters
     ----------
-    endings : of names, without those of packed files, optional
-        Of a folder only such files are meant.
+    endings : tuple of str, optional
+        Of a folder, only files with one of these endings, before .gz, .bz2 or .xz, are taken.
     """
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not given:
         raise DataError("an empty list of files was given, expected at least one path")
     files: dict[str, str] = {}
-    meant_by: dict[str, str] = {}
+    given_by: dict[str, str] = {}
     for path in given:
         for file in _expand(whole_path(path), endings):
             same = file if is_uri(file) else os.path.realpath(file)
             if same in files:
                 raise DataError(
-                    f"{file} is given twice: by {meant_by[same]}"
+                    f"{file} is given twice: by {given_by[same]}"
                     f"{'' if files[same] == file else f', as {files[same]},'} and by {path}"
                 )
-            files[same], meant_by[same] = file, os.fspath(path)
+            files[same], given_by[same] = file, os.fspath(path)
     return list(files.values())
 
 
 def whole_path(path: str | os.PathLike[str]) -> str:
-    """The path without ~ or file://, absolute; a URI as it is.
+    """Return the absolute path, without ~ or file://; a URI is unchanged.
 
-    Absolute, because a worker may run in another folder than the driver.
+    A worker may run in another folder than the driver, so the path is absolute.
     """
     text = os.fspath(path)
     if is_uri(text):
@@ -66,7 +66,7 @@ def _expand(path: str, endings: tuple[str, ...] | None) -> list[str]:
     if is_uri(path):
         found = find_uris(path)
         folder = not glob.has_magic(path) and found != [path]
-        nothing = ""  # it has looked for itself
+        nothing = ""  # find_uris raises its own error
     elif folder := os.path.isdir(path):
         found, nothing = list(_files_below(path)), f"{path}: the folder has no files"
     elif os.path.exists(path):
@@ -80,7 +80,7 @@ def _expand(path: str, endings: tuple[str, ...] | None) -> list[str]:
     if not found:
         raise DataError(nothing)
     if folder and endings is not None:
-        found = [file for file in found if unpacked_name(file).endswith(endings)]
+        found = [file for file in found if plain_name(file).endswith(endings)]
         if not found:
             raise DataError(f"{path}: the folder has no {', '.join(endings)} files")
     for file in found:
@@ -90,9 +90,9 @@ def _expand(path: str, endings: tuple[str, ...] | None) -> list[str]:
 
 
 def _files_below(folder: str, above: tuple[str, ...] = ()) -> Iterator[str]:
-    """The files of a folder and of its folders, all in the order of their names.
+    """Yield the files of a folder and of its folders, in the order of their names.
 
-    `above` are the folders that this one is in, which a link in it may lead back to.
+    `above` are the folders around this one; a link that leads back to one of them is skipped.
     """
     above = (*above, os.path.realpath(folder))
     for name in sorted(os.listdir(folder)):
@@ -105,42 +105,37 @@ def _files_below(folder: str, above: tuple[str, ...] = ()) -> Iterator[str]:
             yield from _files_below(path, above)
 
 
-def packing(path: str) -> str | None:
-    """The ending of a packed file's name; None for one that is not packed."""
-    return next((ending for ending in PACKED if path.lower().endswith(ending)), None)
+def compression(path: str) -> str | None:
+    """Return the ending of a compressed file's name; None for other files."""
+    return next((ending for ending in COMPRESSED if path.lower().endswith(ending)), None)
 
 
-def unpacked_name(path: str) -> str:
-    """The name in small letters, without the ending of a packed file's."""
-    return path.lower().removesuffix(packing(path) or "")
+def plain_name(path: str) -> str:
+    """Return the name in lower case, without the ending of a compressed file."""
+    return path.lower().removesuffix(compression(path) or "")
 
 
 def file_facts(path: str) -> tuple[int, str]:
-    """Size in bytes, and a text that changes with the content: the time of writing, or an ETag."""
+    """Return the size in bytes, and a stamp of the content: the time of writing, or an ETag."""
     if is_uri(path):
         return uri_facts(path)
-    status = _status(path)
+    try:
+        status = os.stat(path)
+    except FileNotFoundError as error:
+        raise _not_found(path) from error
     return status.st_size, f"mtime={status.st_mtime_ns}"
 
 
 def file_version(path: str) -> str:
-    """A text that is another one after every change; empty where a server does not tell any.
+    """Return a text that changes with the file; empty where a server sends no stamp.
 
-    The time of writing alone can be set back, and kept by a file that takes another's place.
+    The time of writing alone is not enough: programs can set it, and a copy can keep it.
     """
-    if is_uri(path):
-        size, stamp = uri_facts(path)
-        return stamp and f"{size} bytes, {stamp}"
-    status = _status(path)
-    times = f"mtime={status.st_mtime_ns}, ctime={status.st_ctime_ns}"
-    return f"{status.st_size} bytes, {times}, inode={status.st_dev}:{status.st_ino}"
-
-
-def _status(path: str) -> os.stat_result:
-    try:
-        return os.stat(path)
-    except FileNotFoundError as error:
-        raise _not_found(path) from error
+    size, stamp = file_facts(path)
+    if not is_uri(path):
+        status = os.stat(path)
+        stamp += f", ctime={status.st_ctime_ns}, inode={status.st_dev}:{status.st_ino}"
+    return stamp and f"{size} bytes, {stamp}"
 
 
 def file_bytes(path: str) -> int:
@@ -149,22 +144,22 @@ def file_bytes(path: str) -> int:
 
 @contextmanager
 def opened(path: str, read_ahead: int = READ_AHEAD) -> Iterator[BinaryIO]:
-    """The file's bytes, unpacked if its name ends so; what fails inside is a DataError.
+    """Open the file, decompressed by its ending; failures inside become DataErrors.
 
-    `read_ahead` bytes are fetched at a time of a file that is elsewhere.
+    A file behind a URI is fetched `read_ahead` bytes at a time.
     """
-    ending = packing(path)
+    ending = compression(path)
     try:
         with open_uri(path, read_ahead) if is_uri(path) else open(path, "rb") as raw:
             if ending is None:
                 yield raw
             else:
-                with PACKED[ending](raw) as file:
+                with COMPRESSED[ending](raw) as file:
                     yield file
     except FileNotFoundError as error:
         raise _not_found(path) from error
     except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
-        kind = {".gz": "gzip", None: "packed"}.get(ending, str(ending)[1:])
+        kind = {".gz": "gzip", None: "compressed"}.get(ending, str(ending)[1:])
         raise DataError(f"{path}: truncated or damaged {kind} file ({error})") from error
     except OSError as error:
         if ending != ".bz2" or error.errno is not None:
@@ -179,7 +174,7 @@ def _not_found(path: str) -> DataError:
 
 
 def line_number(path: str, offset: int) -> int:
-    """The line, counted from 1, in which the byte at this offset of the unpacked file stands."""
+    """Return the line, counted from 1, of the byte at this offset of the decompressed file."""
     line = 1
     with opened(path) as file:
         while offset > 0 and (block := file.read(min(offset, 1 << 20))):

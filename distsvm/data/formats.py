@@ -1,4 +1,4 @@
-"""The formats of files: those that are no structure's, and those of all structures."""
+"""The formats of files: the engine's own, and those of all structures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from distsvm.data.files import PACKED, packing, unpacked_name
+from distsvm.data.files import COMPRESSED, compression, plain_name
 from distsvm.errors import ConfigError, DataError
 from distsvm.kinds import choice
 from distsvm.options import Option, declared
@@ -48,11 +48,11 @@ ENGINE = {
     ),
 }
 RAY = FileFormat("distsvm.data.ray_dataset:RayData", values="distsvm.data.ray_dataset:RayValues")
-"""Rows of a ray.data.Dataset, which is in no files."""
+"""Rows of a ray.data.Dataset."""
 
 
 def file_formats() -> dict[str, FileFormat]:
-    """All formats by name."""
+    """Return all formats by name."""
     found = dict(ENGINE)
     for structure in structures().values():
         for name, format in structure.formats.items():
@@ -61,23 +61,23 @@ def file_formats() -> dict[str, FileFormat]:
 
 
 def file_format(name: str) -> FileFormat | None:
-    """The format of this name, or None."""
+    """Return the format of this name, or None."""
     if name in ENGINE:
         return ENGINE[name]
     return next((one.formats[name] for one in STRUCTURES.each() if name in one.formats), None)
 
 
 def formats_read(structure: Structure) -> tuple[str, ...]:
-    """The names of the formats that a structure's tasks read."""
+    """Return the names of the formats that a structure's tasks read."""
     if structure.reads is not None:
         return structure.reads
     return tuple(name for name, one in file_formats().items() if one.objects)
 
 
 def reader_options() -> list[Option]:
-    """What readers of files take beside the paths, each option with the formats that it is for.
+    """Return the options of all readers of files, each with the names of its formats.
 
-    Formats that share a name share what the first says of it.
+    Where formats share an option's name, the first declaration holds for all of them.
     """
     found: dict[str, Option] = {}
     for format, one in file_formats().items():
@@ -89,7 +89,7 @@ def reader_options() -> list[Option]:
 
 
 def named_format(given: str) -> str:
-    """The name of the format that was given by name or alias."""
+    """Return the name of the format with this name or alias."""
     formats = file_formats()
     names = {alias: name for name, one in formats.items() for alias in (name, *one.aliases)}
     if given not in names:
@@ -98,12 +98,12 @@ def named_format(given: str) -> str:
 
 
 def ending_of(file: str) -> str:
-    """The ending of a file's name in small letters, without that of a packed file."""
-    return os.path.splitext(urlsplit(unpacked_name(file)).path)[1]
+    """Return the ending of a file's name in lower case, before that of a compressed file."""
+    return os.path.splitext(urlsplit(plain_name(file)).path)[1]
 
 
 def format_of_names(files: Sequence[str], tables: bool) -> str:
-    """The name of the format that the endings of all these names mean."""
+    """Return the name of the one format that the endings of all these names stand for."""
     formats = file_formats()
     found: dict[str, str] = {}
     for file in files:
@@ -111,7 +111,7 @@ def format_of_names(files: Sequence[str], tables: bool) -> str:
         fits = [
             name
             for name, one in formats.items()
-            if ending in one.endings and (one.packed or not packing(file))
+            if ending in one.endings and (one.packed or not compression(file))
             if not (tables and one.tables is False)
         ]
         if not fits:
@@ -121,11 +121,11 @@ def format_of_names(files: Sequence[str], tables: bool) -> str:
             ]
             raise DataError(
                 message(
-                    "{}: the name does not say what the file is; endings are known of {}, those of "
-                    "text also with {}; otherwise give {format} and one of {}",
+                    "{}: the ending is of no known format; known are {}, for text also with {}; "
+                    "otherwise give {format} and one of {}",
                     file,
                     ", ".join(known),
-                    ", ".join(PACKED),
+                    ", ".join(COMPRESSED),
                     ", ".join(formats),
                 )
             )

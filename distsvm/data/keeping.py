@@ -1,4 +1,4 @@
-"""How a worker has its examples: read into memory, packed on local disk, or a piece at a time."""
+"""How a worker keeps its examples: in memory, packed on local disk, or a piece at a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
-from distsvm.data.packed import PackedStore, files_of, given_folder, key_of, own_folder
+from distsvm.data.packed import PackedStore, files_of, key_of, packed_folder
 from distsvm.data.readers.lines import Part
 from distsvm.data.readers.pieces import TextSpec
 from distsvm.data.shard import Shard, ShardSpec
@@ -17,14 +17,14 @@ from distsvm.wording import Setting, message
 
 MEGABYTE = 2**20
 PIECE_SHARE = 8
-"""A piece is at most this part of a worker's memory: larger ones save no time."""
+"""A piece takes at most 1/8 of a worker's memory: larger pieces save no time."""
 PROCESS_MB = 80.0
-"""Of a worker process without examples."""
+"""The memory of a worker process without examples."""
 COPIES = 5.0
-"""How often a piece is there at the peak: as text, as Python objects and as arrays while it is
-packed; with planes, of what is read and of what is written, later (benchmarks/out_of_core.py)."""
+"""Copies of a piece in memory at the peak: text, Python objects and arrays while it is packed,
+later planes that are read and written (measured by benchmarks/out_of_core.py)."""
 LEAST_MB = 8.0
-"""Of a piece, by a guess that may be eight times too high: smaller ones would only cost time."""
+"""The least size of a piece: smaller pieces cost time. The size is a guess, up to 8 times high."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,15 @@ class Keeping:
     Parameters
     ----------
     cache_dir : str, optional
-        A folder on a disk of the worker's own machine that only this user can write in. None:
-        nothing is kept, unless memory_mb is given; then it is a folder among the temporary files.
+        A folder on a disk of the worker's machine that only this user can write in. None: nothing
+        is kept, or, with memory_mb, a folder among the temporary files is used.
     memory_mb : float, optional
-        Examples are worked through in pieces of at most an eighth of it, read from the packed files
-        in every round. What a solver keeps of them is in the same folder.
+        The examples are read from packed files in every round, in pieces of at most an eighth of
+        it. The solver's state of the examples is in the same folder.
     n_vectors : int
-        Of the length of w, that a worker has at once beside the examples.
+        The number of vectors of length dim that a worker has at once beside the examples.
     reading_mb : float
-        What reading the examples takes beside them.
+        The memory of the file reader beside the examples.
     dim : int
         The length of w, once it is known.
     """
@@ -54,7 +54,7 @@ class Keeping:
     dim: int = 0
 
     def checked(self, specs: Sequence[ShardSpec]) -> Keeping:
-        """This for the examples of these specs; refused where they cannot be had in pieces."""
+        """Return this with reading_mb of these specs; refuse specs that have no pieces."""
         if self.memory_mb is not None and not all(hasattr(spec, "pieces") for spec in specs):
             raise ConfigError(
                 message(
@@ -67,13 +67,13 @@ class Keeping:
         return replace(self, reading_mb=max(getattr(spec, "reading_mb", 0.0) for spec in specs))
 
     def store(self) -> PackedStore | None:
-        if self.cache_dir is not None:
-            return PackedStore(given_folder(self.cache_dir))
-        return None if self.memory_mb is None else PackedStore(own_folder())
+        if self.cache_dir is None and self.memory_mb is None:
+            return None
+        return PackedStore(packed_folder(self.cache_dir))
 
     @property
     def piece_mb(self) -> float:
-        """What the examples of a piece may take, and their planes as much again."""
+        """The memory of the examples of a piece; their planes take as much again."""
         assert self.memory_mb is not None
         vectors_mb = self.n_vectors * self.dim * 8 / MEGABYTE
         process_mb = PROCESS_MB + self.reading_mb
@@ -83,8 +83,8 @@ class Keeping:
             needed = math.ceil(beside_mb + COPIES * LEAST_MB)
             raise ConfigError(
                 message(
-                    "{}: a worker needs {} at least, of which its process takes {} with what reads "
-                    "the files, and {} vectors of length {} take {}",
+                    "{}: a worker needs {} at least: its process with the reader of files takes "
+                    "{}; {} vectors of length {} take {}",
                     Setting("worker_memory_mb", self.memory_mb),
                     needed,
                     f"{process_mb:.0f}",
@@ -96,14 +96,14 @@ class Keeping:
         return found
 
     def pieces(self, spec: Any) -> list[Any]:
-        """The shard's pieces, as specs; none where it is to be in memory whole."""
+        """Return the shard's pieces, as specs; none where the whole shard is in memory."""
         store = self.store()
         if self.memory_mb is None or store is None:
             return []
         n_bytes = self.piece_mb * MEGABYTE
         if not isinstance(spec, TextSpec):
             return spec.pieces(n_bytes)
-        # Text has to be read to be cut; where it was, is kept as well.
+        # Cutting text reads all of it, so the places of the cuts are kept as well.
         key = key_of(spec, "pieces", repr(n_bytes))
         found = store.get(key)
         if found is None:
@@ -113,26 +113,20 @@ class Keeping:
 
 
 def load(spec: ShardSpec, store: PackedStore | None, mapped: bool = True) -> Shard:
-    """The examples of a spec: packed ones, mapped or read, or else read from their files and kept.
+    """Load the examples of a spec from their packed arrays, or from their files, and pack these.
 
-    Only arrays are kept (see not_kept, and shard_arrays). Data in memory and Python objects are
-    loaded as ever. The shard knows where its examples
-    came from, if the spec does.
+    Only arrays from files are packed (see not_kept, and shard_arrays).
     """
-    shard = _load(spec, store, mapped)
+    shard = packed = None
+    if store is not None and files_of(spec):
+        key = key_of(spec, "examples")
+        packed = store.get(key)
+        if packed is None:
+            shard = spec.load()
+            found = arrays_of(shard)
+            packed = None if found is None else store.put(key, *found)
+    if packed is not None:
+        with packed.blamed():
+            shard = shard_of(packed.arrays(mapped), packed.notes)
+    shard = shard or spec.load()
     return replace(shard, locate=getattr(spec, "locate", shard.locate))
-
-
-def _load(spec: ShardSpec, store: PackedStore | None, mapped: bool) -> Shard:
-    if store is None or not files_of(spec):
-        return spec.load()
-    key = key_of(spec, "examples")
-    packed = store.get(key)
-    if packed is None:
-        shard = spec.load()
-        found = arrays_of(shard)
-        if found is None:
-            return shard
-        packed = store.put(key, *found)
-    with packed.believed():
-        return shard_of(packed.arrays(mapped), packed.notes)

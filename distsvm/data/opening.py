@@ -1,4 +1,4 @@
-"""Which kind of data is meant by what a user gives."""
+"""Open what a user gives as data: files, arrays, lists and data sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from distsvm.data.dataset import Dataset, PairData, TableData, Unlabelled, as_table
+from distsvm.data.dataset import Dataset, PairData, TableData, Unlabelled
 from distsvm.data.files import find_files
 from distsvm.data.formats import RAY, file_format, format_of_names, named_format
 from distsvm.errors import ConfigError, DataError
@@ -33,7 +33,7 @@ def open_data(
     format: str | None = None,
     **options: Any,
 ) -> Dataset:
-    """The data that is meant, ready to be cut into shards; files are only looked for, not read.
+    """Return data that can be cut into shards; files are found, but not read yet.
 
     Parameters
     ----------
@@ -48,16 +48,16 @@ def open_data(
         tables in files have a column of inputs, `x`, and one of outputs, `y`. By default arrays
         and files are tables, and lists are not.
     format : str, optional
-        What the files are, where their names do not say it: "svmlight", "libsvm", "parquet",
-        "arrow", "conll", "conllu", "svmhmm", "treebank", "jsonl", or "text", which can only be
-        predicted on.
+        The format of files whose endings do not give it: "svmlight", "libsvm", "parquet",
+        "arrow", "conll", "conllu", "svmhmm", "treebank", "jsonl", or "text", which is for
+        prediction only.
     **options
-        For files, what their reader takes: see SvmlightData, ParquetData, ParquetValues, ConllData,
-        ConlluData, SvmHmmData, TreebankData, JsonlData and TextData.
+        For files, the options of their reader: see SvmlightData, ParquetData, ParquetValues,
+        ConllData, ConlluData, SvmHmmData, TreebankData, JsonlData and TextData.
 
     Notes
     -----
-    The first rule that fits decides; nothing is guessed from values:
+    The first rule that fits decides. Values are never looked at:
 
     1. An object with a method `specs` is a data set already, and is returned. A ray.data.Dataset is
        read as Parquet files are; see RayData.
@@ -67,14 +67,14 @@ def open_data(
        ending are svmlight; those in .conll, .conllu, .svmhmm are sentences of that format; those in
        .mrg, .tree, .trees, .brackets, .ptb are trees in brackets; those in .jsonl, .ndjson are JSON
        objects, one a line; where inputs are never rows of features, .txt is plain text, one
-       sentence a line. All text may be packed (.gz, .bz2, .xz). Files elsewhere are named by URIs,
-       such as s3://bucket/folder/*.svm; see distsvm.data.remote.
+       sentence a line. All text may be compressed (.gz, .bz2, .xz). URIs name files elsewhere, such
+       as s3://bucket/folder/*.svm; see distsvm.data.remote.
     3. Without outputs, a tuple of two that begins with a list, array, sparse matrix or data frame
-       holds (inputs, outputs).
+       is (inputs, outputs).
     4. A NumPy array, SciPy sparse matrix or data frame of two dimensions is a table of features,
        one example a row, and outputs are its labels.
-    5. A list, a tuple or an array of objects with outputs holds inputs of any kind, one each.
-    6. Without outputs, it holds pairs (x, y), each a tuple of two.
+    5. A list, a tuple or an array of objects with outputs has one input of any kind an item.
+    6. Without outputs, its items are pairs (x, y), each a tuple of two.
 
     So lists of numbers are inputs, and a table only with tables=True: write np.array(X) for that.
     Inputs in a tuple are given with their outputs apart, or as PairData(inputs, outputs).
@@ -84,11 +84,11 @@ def open_data(
         _refuse_extra("a data set", outputs=outputs, weight=weight, format=format, **options)
         return source
     if is_ray_dataset(source):
-        _refuse_extra("a Ray Dataset, whose rows hold their outputs,", outputs=outputs)
+        _refuse_extra("a Ray Dataset, whose rows have their outputs,", outputs=outputs)
         _refuse_extra("a Ray Dataset", format=format)
         return _opened(RAY, "ray", source, weight, tables, options)
     if names_files(source, outputs):
-        _refuse_extra("files, whose examples hold their outputs,", outputs=outputs)
+        _refuse_extra("files, whose examples have their outputs,", outputs=outputs)
         kind = kind_of_files(source, format, tables)
         assert kind is not None
         found = file_format(kind)
@@ -104,16 +104,12 @@ def open_data(
             source, outputs = _unzipped(source)
         if not _is_sequence(outputs) and not isinstance(outputs, np.ndarray):
             raise DataError(f"outputs are {_shown(outputs)}, expected a list or an array")
-        return (
-            TableData(as_table(source), outputs, weight)
-            if rows
-            else PairData(source, outputs, weight)
-        )
+        return (_as_table if rows else PairData)(source, outputs, weight)
     raise DataError(f"the data is {_shown(source)}, expected {ACCEPTED}")
 
 
 def open_inputs(source: Any, *, tables: bool | None = None, **options: Any) -> Dataset:
-    """As open_data, for prediction: a list holds inputs, and labels in files are not looked at."""
+    """As open_data, for prediction: a list has inputs, and labels in files are not read."""
     if hasattr(source, "specs") or is_ray_dataset(source) or names_files(source):
         dataset: Any = open_data(source, tables=tables, **options)
         return dataset.unlabelled() if hasattr(dataset, "unlabelled") else Unlabelled(dataset)
@@ -121,18 +117,28 @@ def open_inputs(source: Any, *, tables: bool | None = None, **options: Any) -> D
     if tables is not False and _is_table(source):
         return TableData(source)
     if _is_sequence(source) or isinstance(source, np.ndarray):
-        return TableData(as_table(source)) if tables else PairData(source)
+        return _as_table(source) if tables else PairData(source)
     raise DataError(f"the data is {_shown(source)}, expected {ACCEPTED}")
 
 
 def kind_of_files(source: Any, format: str | None = None, tables: bool = True) -> str | None:
-    """The name of the format of these files; None for data in memory and data sets.
+    """Return the name of the format of these files; None for data in memory and data sets.
 
     `tables` as in open_data.
     """
     if hasattr(source, "specs") or not names_files(source):
         return None
     return named_format(format) if format else format_of_names(find_files(source), tables)
+
+
+def _as_table(rows: Sequence[Any], outputs: Any = None, weight: Any = None) -> TableData:
+    try:
+        table = np.asarray(list(rows))
+    except ValueError as error:
+        raise DataError(
+            "the rows of features are not equally long; give an array or a sparse matrix"
+        ) from error
+    return TableData(table, outputs, weight)
 
 
 def names_files(source: Any, outputs: Any = None) -> bool:
@@ -146,7 +152,7 @@ def names_files(source: Any, outputs: Any = None) -> bool:
 
 
 def is_ray_dataset(source: Any) -> bool:
-    """Whether this is a ray.data.Dataset, found out without importing Ray."""
+    """Whether this is a ray.data.Dataset; does not import Ray."""
     return any(
         cls.__name__ == "Dataset" and cls.__module__.startswith("ray.data.")
         for cls in type(source).__mro__
@@ -177,14 +183,14 @@ def _is_table(source: Any) -> bool:
 
 
 def _is_sequence(source: Any) -> bool:
-    """Lists, tuples, and arrays of objects in a row, which are lists to us."""
+    """Whether this is a list, a tuple, or a one-dimensional array of objects."""
     if isinstance(source, np.ndarray):
         return source.ndim == 1 and source.dtype.kind == "O"
     return isinstance(source, (list, tuple))
 
 
 def _is_pair_of_columns(source: Any) -> bool:
-    """Whether this is (inputs, outputs); a tuple that begins with a tuple holds pairs (x, y)."""
+    """Whether this is (inputs, outputs); a tuple that begins with a tuple has pairs (x, y)."""
     if not (isinstance(source, tuple) and len(source) == 2):
         return False
     return isinstance(source[0], (list, np.ndarray)) or _is_table(source[0])

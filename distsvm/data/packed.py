@@ -1,14 +1,14 @@
-"""Arrays on local disk that save reading and packing a second time.
+"""Arrays on local disk that save a second reading and packing of files.
 
-An entry is a folder named by a key, which is the digest of all that its arrays depend on: the
-format number below, the reader with its options and byte ranges (the repr of a spec, which is a
-frozen dataclass of plain values), the version of every file (or, where its server tells none, the
-digest of what is read of it), and, where examples are packed for a task, the task. So what has
-changed is not found, and needs no rule for when it is out of date.
+An entry is a folder named by a key. The key is the digest of everything that the arrays depend on:
+the format number below, the reader with its options and byte ranges (the repr of a spec, which is a
+frozen dataclass of plain values), the version of every file (or the digest of its bytes, where a
+server sends no version), and the task, where examples are packed for one. A change gives another
+key, so no entry is ever out of date.
 
-An entry holds .npy files, their digests and notes in manifest.json, and no pickle. It is written
-aside and renamed, so one that was cut short is never seen; one that is damaged is told by the
-digests, written about in a warning, and made again.
+An entry has .npy files, their digests and notes in manifest.json, and no pickle. It is written
+aside and renamed, so an unfinished one is never read. The digests reveal a damaged entry, which is
+made again with a warning.
 """
 
 from __future__ import annotations
@@ -42,38 +42,34 @@ FORMAT = 2
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """An entry: its folder, the names of its arrays, and notes in JSON's terms."""
+    """An entry: its folder, the names of its arrays, and notes for JSON."""
 
     folder: Path
     names: tuple[str, ...]
     notes: dict[str, Any]
 
     def arrays(self, mapped: bool) -> dict[str, np.ndarray]:
-        """The arrays, mapped from their files (pages are read when they are used) or read whole.
+        """Return the arrays, mapped from their files (pages are read on use) or read whole.
 
-        What is read whole is freed when it is let go. Pages of a mapping stay as long as it does,
-        and count as the process's own.
+        Pages of a mapping stay in the process's memory as long as the mapping; an array that was
+        read whole is freed with its last reference.
         """
         mode: Any = "r" if mapped else None
-        try:
+        with self.blamed():
             return {
                 name: np.asarray(np.load(_file(self.folder, name), mode, allow_pickle=False))
                 for name in self.names
             }
-        except (OSError, ValueError) as error:
-            raise DataError(
-                f"{self.folder}: packed data was damaged or removed during the run ({error})"
-            ) from error
 
     @contextmanager
-    def believed(self) -> Iterator[None]:
-        """What fails inside because of what the arrays hold is the entry's fault."""
+    def blamed(self) -> Iterator[None]:
+        """Turn failures inside, which come from the arrays' values, into errors of this entry."""
         try:
             yield
         except DataError:
             raise
-        except DAMAGE as error:
-            raise DataError(f"{self.folder}: packed data is damaged: {error}") from error
+        except (OSError, *DAMAGE) as error:
+            raise DataError(f"{self.folder}: packed data is damaged or removed: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -83,7 +79,7 @@ class PackedStore:
     folder: str
 
     def get(self, key: str) -> Packed | None:
-        """The entry of a key, every byte of it checked; None where there is none that is whole."""
+        """Return the entry of a key, every byte checked; None if it is missing or damaged."""
         folder = Path(self.folder) / key
         if not folder.exists():
             return None
@@ -100,7 +96,7 @@ class PackedStore:
             return None
 
     def put(self, key: str, arrays: dict[str, np.ndarray], notes: dict[str, Any]) -> Packed:
-        """Write an entry; another that was written meanwhile is as good."""
+        """Write an entry, unless another process has written it meanwhile."""
         folder = Path(self.folder) / key
         try:
             with written_aside(folder) as aside:
@@ -125,7 +121,7 @@ class PackedStore:
 
 
 def key_of(spec: Any, *more: str) -> str:
-    """The key of what a spec of files gives, and of what is made of it by `more`."""
+    """Return the key of the arrays that a spec of files gives, made further by `more`."""
     text_file = isinstance(spec, TextSpec)
     facts = [
         (
@@ -139,7 +135,7 @@ def key_of(spec: Any, *more: str) -> str:
 
 
 def _digest(part: Part) -> str:
-    """Of the bytes of a part."""
+    """Return the digest of the bytes of a part."""
     state = hashlib.blake2b(digest_size=16)
     with opened(part.path) as file:
         file.seek(part.start)
@@ -151,12 +147,12 @@ def _digest(part: Part) -> str:
 
 
 def files_of(spec: Any) -> Sequence[Part]:
-    """The parts of files that a spec reads; none for data in memory."""
+    """Return the parts of files that a spec reads; none for data in memory."""
     return getattr(spec, "parts", ())
 
 
 def not_kept(spec: Any) -> str | None:
-    """Why the examples of a spec are not kept; None where they are."""
+    """Return why the examples of a spec are not kept; None where they are."""
     if not files_of(spec):
         return "they are not in files"
     if not getattr(spec, "in_arrays", True):
@@ -164,18 +160,15 @@ def not_kept(spec: Any) -> str | None:
     return None
 
 
-def own_folder() -> str:
-    """A folder of this user among the machine's temporary files, for who names no other."""
-    return checked_folder(Path(tempfile.gettempdir()) / f"distsvm-packed-{os.getuid()}")
+def packed_folder(cache_dir: str | None = None) -> str:
+    """Return the folder, made if need be; by default one of this user among the temporary files.
 
-
-def given_folder(cache_dir: str) -> str:
-    """The folder that was named."""
-    return checked_folder(Path(os.path.realpath(cache_dir)))
-
-
-def checked_folder(folder: Path) -> str:
-    """The folder, made if need be, refused if others can write there: compiled code trusts it."""
+    A folder where others can write is refused, because compiled code reads the files unchecked.
+    """
+    if cache_dir is None:
+        folder = Path(tempfile.gettempdir()) / f"distsvm-packed-{os.getuid()}"
+    else:
+        folder = Path(os.path.realpath(cache_dir))
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = folder.lstat()
@@ -183,7 +176,7 @@ def checked_folder(folder: Path) -> str:
         raise ConfigError(f"{folder}: packed data cannot be written there ({error})") from error
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
         raise ConfigError(
-            message("{} belongs to somebody else; give {cache_dir}, a folder of yours", folder)
+            message("{} belongs to another user; give {cache_dir}, a folder of yours", folder)
         )
     if status.st_mode & 0o022:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""Cutting a row of examples into consecutive shards of about equal cost."""
+"""Cut consecutive examples into shards of about equal cost."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ VALUES_PER_COLUMN = 8
 
 
 def default_n_shards(n_examples: int) -> int:
-    """16, or fewer where a shard would have under 32 examples; never the machine's business."""
+    """Return 16, or fewer where a shard would have under 32 examples, whatever the machine is."""
     return int(max(1, min(MAX_SHARDS, n_examples // MIN_EXAMPLES)))
 
 
 def default_n_shards_of_table(n_examples: int, n_values: float, n_columns: int) -> int:
-    """As default_n_shards, or fewer where a shard's own work would not outweigh its sums.
+    """As default_n_shards, or fewer where the sums of a shard would cost more than its examples.
 
-    A shard of under 65,536 stored values is over before it could be shared out, and each shard's
-    cut costs time in proportion to the columns: it has at least 8 values for each of them.
+    A shard has at least 65,536 stored values, because handing out a smaller one takes longer than
+    its work, and at least 8 for each column, because its cut takes time for every column.
     """
     most = min(n_values / MIN_VALUES, n_values / (VALUES_PER_COLUMN * max(1, n_columns)))
     return max(1, min(default_n_shards(n_examples), int(most)))
 
 
 def partition(costs: np.ndarray, n_shards: int) -> list[range]:
-    """n_shards consecutive, non-empty ranges whose costs differ as little as one example allows.
+    """Return n_shards consecutive ranges, none empty, of costs as equal as one example allows.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def partition(costs: np.ndarray, n_shards: int) -> list[range]:
     total = np.concatenate([[0.0], np.cumsum(costs)])
     wished = total[-1] * np.arange(1, n_shards) / n_shards
     ends = np.searchsorted(total, wished, side="left")
-    # The nearer of the two examples around the wished place, and at least one example a shard.
+    # Take the nearer example on either side of the wished place; each shard has at least one.
     nearer_below = (ends > 0) & (wished - total[np.maximum(ends - 1, 0)] < total[ends] - wished)
     ends = ends - nearer_below
     for i in range(ends.size):

@@ -1,4 +1,4 @@
-"""Rows of different lengths in one flat array: label sequences, trees, the planes of both."""
+"""Rows of different lengths in one flat array, such as label sequences and trees."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ class Ragged:
 
     @classmethod
     def of(cls, rows: list[np.ndarray] | list[list[int]], dtype: type | np.dtype) -> Ragged:
-        """The rows, one after another."""
-        starts = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum([len(row) for row in rows], out=starts[1:])
+        """Return these rows, one after another."""
+        starts = offsets(np.array([len(row) for row in rows], dtype=np.int64))
         values = np.concatenate([np.zeros(0, dtype), *(np.asarray(row, dtype) for row in rows)])
         return cls(values, starts)
 
@@ -42,20 +41,19 @@ class Ragged:
         return self.values.nbytes + self.starts.nbytes
 
     def frozen(self) -> Ragged:
-        """The same rows in read-only arrays, as kernels take them."""
+        """Return the same rows in read-only arrays, as kernels take them."""
         return Ragged(frozen(self.values), frozen(self.starts))
 
     def row(self, i: int) -> np.ndarray:
         return self.values[self.starts[i] : self.starts[i + 1]]
 
     def __getitem__(self, which: np.ndarray) -> Ragged:
-        """The rows with these numbers, in this order."""
+        """Return the rows with these numbers, in this order."""
         lengths = self.lengths[which]
-        starts = offsets(lengths)
-        return Ragged(self.values[spread(self.starts[:-1][which], lengths)], starts)
+        return Ragged(self.values[spread(self.starts[:-1][which], lengths)], offsets(lengths))
 
     def keys(self) -> np.ndarray:
-        """An int64 for each row, the same for equal rows."""
+        """Return an int64 for each row; equal rows have equal keys."""
         powers = _powers(int(self.lengths.max(initial=0)))
         place = spread(np.zeros(len(self), dtype=np.int64), self.lengths)
         terms = (self.values.astype(np.uint64) + np.uint64(1)) * powers[place]
@@ -64,9 +62,9 @@ class Ragged:
 
 
 class RaggedSlots:
-    """Room for `size` rows of every example, all rows of one example of one length.
+    """Space for `size` rows of every example; all rows of an example have the same length.
 
-    Slot number i·size + s is the s-th of example i: `values` from first[i] + s·length on.
+    Slot i·size + s is the s-th of example i: its values start at first[i] + s·length.
     """
 
     def __init__(self, lengths: np.ndarray, size: int, dtype: type | np.dtype) -> None:
@@ -92,19 +90,19 @@ class RaggedSlots:
 
 
 def offsets(lengths: np.ndarray) -> np.ndarray:
-    """Where rows of these lengths start, one after another, and last where they end."""
+    """Return the start of each row of these lengths, one after another, and the last one's end."""
     starts = np.zeros(lengths.size + 1, dtype=np.int64)
     np.cumsum(lengths, out=starts[1:])
     return starts
 
 
 def spread(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """starts[0], starts[0] + 1, …, lengths[0] numbers in all, then starts[1], … and so on."""
+    """Return starts[i], starts[i] + 1, …, lengths[i] numbers for each i, in one array."""
     ends = offsets(lengths)
     return np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])
 
 
 def _powers(n: int) -> np.ndarray:
-    """The first n powers of an odd constant, modulo 2⁶⁴."""
+    """Return the first n powers of an odd constant, modulo 2⁶⁴."""
     base = np.full(n, 0x9E3779B97F4A7C15, dtype=np.uint64)
     return np.cumprod(base, dtype=np.uint64)

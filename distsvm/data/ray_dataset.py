@@ -1,20 +1,20 @@
 """A Ray Dataset as input: its blocks stay in Ray's store, and workers fetch the rows they own.
 
-Shards are cut by rows, the same for the same blocks in the same order, and none is empty (Ray's own
-split may give empty ones). A worker must be one of Ray's, or in the process of the dataset.
+Shards are cut by rows. Equal blocks in equal order give equal shards, and none is empty (Ray's own
+split may give empty ones). A worker is a Ray worker, or runs in the process of the dataset.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from distsvm.data.dataset import Dataset, Unlabelled
 from distsvm.data.readers.columns import Column
-from distsvm.data.readers.layout import LISTS, Layout
 from distsvm.data.readers.parquet import (
     Group,
+    LookedAt,
+    ParquetData,
     ParquetSpec,
     ValueColumns,
     checked_names,
@@ -27,18 +27,19 @@ from distsvm.errors import DataError
 SOURCE = "the Ray Dataset"
 
 
-class RayData:
+class RayData(ParquetData):
     """Examples in a ray.data.Dataset, one a row; its columns are found as in ParquetData.
 
     Parameters
     ----------
     dataset : ray.data.Dataset
-        It is run once, when shards are cut, and its blocks stay where Ray keeps them.
+        It is run once, when shards are cut; its blocks stay in Ray's store.
     label, features, weight, columns
-        As in ParquetData. A column of tensors of one dimension will do for features.
+        As in ParquetData. A column of one-dimensional tensors can be the features.
     """
 
     n_bytes: int | None = None
+    source = SOURCE
 
     def __init__(
         self,
@@ -52,43 +53,27 @@ class RayData:
         self.dataset = dataset
         self.names = checked_names(label, features, weight, columns)
 
-    def unlabelled(self) -> Dataset:
-        """The same data without its labels, whether or not there is such a column."""
-        label, features, weight, columns = self.names
-        if label in self.dataset.columns():
-            return Unlabelled(self)  # it must be known to be told from the features
-        return RayData(self.dataset, label=None, features=features, weight=weight, columns=columns)
+    def _column_names(self) -> list[str]:
+        return self.dataset.columns()
 
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
     ) -> list[RaySpec]:
-        """How to load each of n_shards shards of about equal rows, none of them empty."""
-        layout: Layout | None = None
-        groups, blocks = [], {}
+        tables: list[LookedAt] = []
+        blocks = {}
         for number, (block, n_rows, schema, widths) in enumerate(self._blocks()):
-            if not n_rows:
-                continue
-            name = f"{SOURCE}, block {number}"
-            its_layout = self._layout(name, schema)
-            if layout is None:
-                layout = its_layout
-                if layout.form == LISTS and layout.width is None:
-                    layout = replace(layout, width=widths.get(layout.features[0]))
-            layout.check_same(its_layout)
-            groups.append(Group(name, 0, 0, 0, n_rows))
-            blocks[name] = block
-        runs = cut_groups(groups, n_shards, SOURCE)
-        assert layout is not None
+            if n_rows:
+                name = f"{SOURCE}, block {number}"
+                blocks[name] = block
+                tables.append((name, schema, [Group(name, 0, 0, 0, n_rows)], widths.get))
+        layout, groups = self._look(tables)
         return [
             RaySpec(ParquetSpec(run, layout), {group.path: blocks[group.path] for group in run})
-            for run in runs
+            for run in cut_groups(groups, n_shards)
         ]
 
-    def _layout(self, path: str, schema: Any) -> Layout:
-        return Layout.of(path, schema, *self.names)
-
     def _blocks(self) -> list[tuple[Any, int, Any, dict[str, int]]]:
-        """Every block's reference and what it says of itself, in the order of the rows."""
+        """Return every block's reference and its _facts, in the order of the rows."""
         import ray
 
         options = self.dataset.context.execution_options
@@ -102,12 +87,12 @@ class RayData:
 
 
 class RayValues(ValueColumns, RayData):
-    """Examples in a ray.data.Dataset whose inputs are no rows of features."""
+    """Examples in a ray.data.Dataset; the inputs are no rows of features."""
 
 
 @dataclass(frozen=True, eq=False)
 class RaySpec:
-    """The rows of blocks that make up one shard, and the references of the blocks."""
+    """The rows of one shard, with the references of their blocks."""
 
     spec: ParquetSpec
     blocks: dict[str, Any]
@@ -119,7 +104,6 @@ class RaySpec:
         return self.spec.locate(row)
 
     def joined(self, others: Sequence[RaySpec]) -> RaySpec:
-        """One spec of these rows and those of the others."""
         blocks = {name: block for spec in (self, *others) for name, block in spec.blocks.items()}
         return RaySpec(self.spec.joined([other.spec for other in others]), blocks)
 
@@ -145,7 +129,7 @@ class RaySpec:
 
 
 def _facts(block: Any) -> tuple[int, Any, dict[str, int]]:
-    """A block's rows, its schema, and how long the lists in its first row are."""
+    """Return a block's number of rows, its schema, and the lengths of the first row's lists."""
     table = _plain(block)
     first = table.slice(0, 1).to_pylist()
     widths = {name: len(x) for row in first for name, x in row.items() if isinstance(x, list)}
@@ -153,7 +137,7 @@ def _facts(block: Any) -> tuple[int, Any, dict[str, int]]:
 
 
 def _plain(table: Any) -> Any:
-    """The table with tensors as the lists that they are kept in."""
+    """Return the table with tensors as the lists that store them."""
     arrow = pyarrow()
     for place, field in enumerate(table.schema):
         if isinstance(field.type, arrow.BaseExtensionType):

@@ -1,4 +1,4 @@
-"""How files were read in training, for models to keep: new files are read alike."""
+"""The options that a model's training files were read with, for reading new files alike."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from distsvm.data.opening import kind_of_files, open_data
 from distsvm.data.templates import Templates
 from distsvm.oracles.structure import FileFormat
 
-# Not how files are read, but which.
+# These say which files are read, not how.
 PLACES = {"source", "paths", "outputs", "tables", "weight"}
 
 
 def plain_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of open_data in JSON's terms, which open_data takes as well."""
+    """Return options of open_data as values for JSON, which open_data takes as well."""
 
     def plain(name: str, value: Any) -> Any:
         if name == "dtype":
@@ -28,7 +28,7 @@ def plain_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def remembered(source: Any, options: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What a model notes of its training data; None where that was not in files.
+    """Return a model's notes on its training data; None where that was not in files.
 
     Weights are left out: data to predict on has none.
     """
@@ -43,7 +43,7 @@ def remembered(source: Any, options: Mapping[str, Any]) -> dict[str, Any] | None
 
 
 def check_notes(notes: Any) -> None:
-    """Refuse, with a ValueError, what `remembered` cannot have made; a file may say anything."""
+    """Raise a ValueError for notes, read from a file, that `remembered` cannot have made."""
     if notes is None:
         return
     options = notes["options"]
@@ -57,12 +57,12 @@ def check_notes(notes: Any) -> None:
 def recalled(
     notes: Mapping[str, Any] | None, source: Any, given: Mapping[str, Any], tables: bool = True
 ) -> dict[str, Any]:
-    """The options to open `source` with: those given, then those of the training data.
+    """Return the options to open `source` with: those given, then those of the training data.
 
-    What only chose the examples to train on is not taken over. A format that was named in training
-    counts for other files too. Where theirs is another one after all, only what decides the
-    features is taken over. What was learnt of the training files is not where their layout is
-    another one than in training.
+    Filters, which chose the training examples, are left out. A format that was named in training
+    counts for new files. If these have another format, only the options that decide the features
+    count. If an option of the layout is given anew, options learnt from the training files are left
+    out.
     """
     if notes is None:
         return dict(given)

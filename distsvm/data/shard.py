@@ -1,4 +1,4 @@
-"""Shards: the examples one worker calls its own, and how to load them again."""
+"""Shards: the examples that one worker owns, and how to load them again."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from distsvm.data.features import Rows
+from distsvm.data.features import DenseRows, Rows, SparseRows
 from distsvm.errors import DistSVMError, renamed
 
 Locate: TypeAlias = "Callable[[int], str | None]"
-"""Of the number of an example in its shard: its file and line (or row), None where not known."""
+"""Maps the number of an example in its shard to its file and line or row; None if not known."""
 
 
 @dataclass(frozen=True, eq=False)
 class Names:
-    """What messages call the examples of a shard: `FILE, line 7 (example 3)`, or `example 3`.
+    """The names of a shard's examples in messages: `FILE, line 7 (example 3)`, or `example 3`.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Names:
         row = int(self.rows[row])
         place = None
         if self.locate is not None:
-            # The file may be gone by now; what went wrong with the example is still worth saying.
+            # The message is worth showing even if the file is gone by now.
             with suppress(Exception):
                 place = self.locate(row)
         number = f"example {row + (self.first or 0)}"
@@ -47,11 +47,11 @@ class Names:
         return place if self.first is None else f"{place} ({number})"
 
     def take(self, which: range | np.ndarray) -> Names:
-        """The names of the examples with these numbers."""
+        """Return the names of the examples with these numbers."""
         return replace(self, rows=np.asarray(self.rows)[np.asarray(which)])
 
     def call(self, row: int, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function about one example; its errors get the example's name in front."""
+        """Call a function about one example; its errors begin with the example's name."""
         try:
             return function(*args)
         except DistSVMError as error:
@@ -68,14 +68,14 @@ class Shard:
     y : array of labels, or a sequence of outputs; None where outputs are not known (prediction)
     weight : float64 array of shape (n,), or None for ones
     first : int, optional
-        The number of the shard's first example in the whole data; None in a shard from files, as
-        the lengths of the earlier parts are not known before all are read.
+        The number of the shard's first example in the whole data; None in a shard from files,
+        because only reading tells the number of examples before it.
     source : str
-        Where the examples came from, for messages ("memory", or files and the part of them).
+        "memory", or the files and byte ranges, for messages.
     n_left_out : int
         Examples of the source that a filter of its reader dropped.
     locate : Locate, optional
-        Where each example came from, for messages; see Names.
+        File and line of each example, for messages; see Names.
     columns : tuple of str, optional
         The names of the columns of features, for messages.
     """
@@ -95,31 +95,46 @@ class Shard:
 
     @property
     def names(self) -> Names:
-        """What messages call the examples."""
+        """The names of the examples in messages."""
         return Names(range(self.n), self.first, self.locate)
 
+    def slice(self, rows: range) -> Shard:
+        """Return the examples with these numbers, in the same memory where inputs allow it."""
+        x, y, weight = (_sliced(items, rows) for items in (self.x, self.y, self.weight))
+        first = None if self.first is None else self.first + rows.start
+        locate = None if self.locate is None else partial(_locate_taken, self.locate, rows)
+        return replace(self, x=x, y=y, weight=weight, first=first, locate=locate)
+
     def take(self, which: np.ndarray) -> Shard:
-        """A copy of the examples with these numbers, in this order, as a shard of other data."""
+        """Return a copy of the examples with these numbers, in this order."""
         weight = None if self.weight is None else self.weight[which]
         locate = None if self.locate is None else partial(_locate_taken, self.locate, which)
         x, y = _taken(self.x, which), _taken(self.y, which)
         return Shard(x, y, weight, source=self.source, locate=locate, columns=self.columns)
 
 
+def _sliced(items: Any, rows: range) -> Any:
+    if isinstance(items, (DenseRows, SparseRows)):
+        return items.rows(rows.start, rows.stop)
+    if hasattr(items, "to_arrays"):  # the arrays of a structure
+        return items.take(np.arange(rows.start, rows.stop))
+    return None if items is None else items[rows.start : rows.stop]
+
+
 def _taken(items: Any, which: np.ndarray) -> Any:
     if items is None:
         return None
-    if hasattr(items, "take"):  # arrays have it, too
+    if hasattr(items, "take"):  # arrays too
         return items.take(which)
     return [items[i] for i in which.tolist()]
 
 
-def _locate_taken(locate: Locate, which: np.ndarray, row: int) -> str | None:
+def _locate_taken(locate: Locate, which: range | np.ndarray, row: int) -> str | None:
     return locate(int(which[row]))
 
 
 def joined(shards: Sequence[Shard]) -> Shard:
-    """A copy of the examples of shards in memory, as one shard."""
+    """Return a copy of the examples of shards in memory, as one shard."""
     weights = None
     if any(shard.weight is not None for shard in shards):
         weights = np.concatenate(
@@ -149,14 +164,13 @@ def _joined(items: list[Any]) -> Any:
 
 
 class ShardSpec(Protocol):
-    """How to load one shard, again if need be; small (or shared) and picklable.
+    """How to load one shard, more than once if need be; small (or shared) and picklable.
 
-    One that reads files may have `parts`, those of files that it reads, `pieces(n_bytes)`, the same
-    examples in specs of about so much memory each, and `in_arrays`, False where it gives Python
-    objects. With `joined(others)`, one spec of its examples and those of the others behind them, in
-    their order, shards can be put together to blocks. `locate` is a Locate of its examples.
-    `seen_columns()` is the number of columns of
-    its first rows, None where inputs are no rows of features.
+    These members are optional. `parts` are the parts of files that it reads. `pieces(n_bytes)`
+    returns specs of the same examples, of about n_bytes of memory each. `in_arrays` is False where
+    it loads Python objects. `joined(others)` returns one spec of its examples and then those of the
+    others, so that shards can make blocks. `locate` is a Locate of its examples. `seen_columns()`
+    returns the number of columns of its first rows, None where inputs are no rows of features.
     """
 
     def load(self) -> Shard: ...

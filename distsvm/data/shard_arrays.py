@@ -1,9 +1,8 @@
 """Shards as plain arrays and notes, and back.
 
-What has arrays is a class with `to_arrays()`, which returns named arrays and notes in JSON's terms,
-and `from_arrays(arrays, notes)`, which checks and takes them back. The notes of a shard have its
-name (KINDS, and Structure.shard_arrays), never that of a module: a file does not say what is
-imported.
+A class of inputs or outputs has `to_arrays()`, which returns named arrays and notes for JSON, and
+`from_arrays(arrays, notes)`, which checks them and makes the object again. The notes name the class
+by a key of KINDS or of Structure.shard_arrays, so a file never chooses a module to import.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ LABELS = "labels"
 
 
 def arrays_of(shard: Shard) -> tuple[Arrays, dict[str, Any]] | None:
-    """The shard's arrays, and what else there is to know; None where it holds Python objects."""
+    """Return the shard's arrays and its notes; None if it has Python objects."""
     arrays: Arrays = {} if shard.weight is None else {"weight": shard.weight}
     notes: dict[str, Any] = {"source": shard.source, "columns": shard.columns}
     for name, items in (("x", shard.x), ("y", shard.y)):
@@ -44,7 +43,7 @@ def arrays_of(shard: Shard) -> tuple[Arrays, dict[str, Any]] | None:
 
 
 def shard_of(arrays: Arrays, notes: dict[str, Any]) -> Shard:
-    """The shard that arrays_of gave these of."""
+    """Return the shard that arrays_of gave these arrays and notes of."""
     x, y = (_items(name, arrays, notes[name]) for name in ("x", "y"))
     columns = notes.get("columns")
     if columns is not None:

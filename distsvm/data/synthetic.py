@@ -54,8 +54,8 @@ def make_multiclass(
     directions = rng.standard_normal((d, n_classes)).astype(X.dtype)
     y = np.empty(n, dtype=np.int64)
     for start in range(0, n, ROWS_AT_A_TIME):
-        piece = slice(start, start + ROWS_AT_A_TIME)
-        y[piece] = np.argmax(X[piece] @ directions, axis=1)
+        run = slice(start, start + ROWS_AT_A_TIME)
+        y[run] = np.argmax(X[run] @ directions, axis=1)
     return X, np.where(rng.random(n) < noise, rng.integers(n_classes, size=n), y)
 
 
@@ -69,10 +69,10 @@ def make_sparse_multiclass(
     seed: int = 0,
     dtype: Any = np.float64,
 ) -> tuple[sparse.csr_matrix, np.ndarray]:
-    """Rows like texts: a few frequent columns, many rare ones, and each class with its own.
+    """Rows like texts: few frequent columns, many rare ones, and frequent ones for each class.
 
-    Every row is n_nonzero words drawn by Zipf's law, every third of them from its class, with
-    value 1 + log(count), and of norm 1; a share `noise` of labels is drawn anew.
+    A row has n_nonzero words drawn by Zipf's law, every third of them from its class, values
+    1 + log(count), and norm 1. A share `noise` of labels is drawn anew.
 
     Returns
     -------
@@ -82,15 +82,15 @@ def make_sparse_multiclass(
     rng = np.random.default_rng(seed)
     topic = rng.integers(n_classes, size=n)
     frequency = np.cumsum(1.0 / np.arange(1, d + 1))
-    # A class has all words, too, but other ones are frequent: its ranks begin elsewhere.
+    # A class has all words, but other frequent ones: its ranks begin at another word.
     first = rng.integers(d, size=n_classes)
     columns = np.empty((n, n_nonzero), dtype=np.int32)
     for start in range(0, n, ROWS_AT_A_TIME):
-        piece = slice(start, start + ROWS_AT_A_TIME)
-        drawn = rng.random(columns[piece].shape) * frequency[-1]
+        run = slice(start, start + ROWS_AT_A_TIME)
+        drawn = rng.random(columns[run].shape) * frequency[-1]
         rank = np.minimum(np.searchsorted(frequency, drawn), d - 1)
-        rank[:, ::3] += first[topic[piece], None]
-        columns[piece] = rank % d
+        rank[:, ::3] += first[topic[run], None]
+        columns[run] = rank % d
     starts = np.arange(0, n * n_nonzero + 1, n_nonzero)
     X = sparse.csr_matrix((np.ones(n * n_nonzero), columns.ravel(), starts), shape=(n, d))
     X.sum_duplicates()
@@ -106,7 +106,7 @@ def _normal(rng: np.random.Generator, n: int, d: int, dtype: Any) -> np.ndarray:
 
 
 def __getattr__(name: str) -> Any:
-    """Random sentences; the code is the structure's, and this is its public name."""
+    """Return the makers of random sentences, which the structure of sequences has."""
     homes = {"write_conll": "writers", "make_chains": "synthetic",
              "make_tagged_sentences": "synthetic"}  # fmt: skip
     if name not in homes:

@@ -1,4 +1,4 @@
-"""Random treebanks; the code is the structure's, and this is its public name."""
+"""The public name of the maker of random treebanks, which the structure of trees has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feature templates: what a tagger sees of a token, written as a few lines of text.
+"""Feature templates: the features of a token, written as a few lines of text.
 
 A set of templates is text with one template a line, or several with `;` between them; from `#`
 to the end of a line is a comment, blanks mean nothing::
@@ -26,7 +26,7 @@ choices. A template that is named twice counts once. Attributes of a token:
 `column(k)`    the field in column k of the file, from 0                       column3[-1]=DET
 =============  ==============================================================  ===============
 
-On the right is the name of the feature: term, `=`, value. A combination holds the values of its
+On the right is the name of the feature: term, `=`, value. A combination has the values of its
 terms at once: `word[-1] & word` gives `word[-1]&word=the&cat` (a & or \\ within such a value gets
 a \\ before it), and no feature where one of its terms gives none. So different features have
 different names. Beyond the ends of a sentence the value is `<s>` before and `</s>` after it, as
@@ -90,7 +90,7 @@ class Term:
         return self.attribute in ("prefix", "suffix")
 
     def value(self, field: str) -> str | None:
-        """What the term says of a token whose word (or column) is this; None for no feature."""
+        """Return the term's value for a token with this word (or column); None for no feature."""
         if self.attribute == "lower":
             return field.lower()
         if self.attribute == "shape":
@@ -114,7 +114,7 @@ class Templates:
 
     @classmethod
     def parse(cls, text: str) -> Templates:
-        """The templates in this text; ConfigError with template and position where it is wrong."""
+        """Parse a text; a ConfigError names the template and the position of a mistake."""
         lines = (line.partition("#")[0] for line in text.splitlines())
         given = [one.strip() for line in lines for one in line.split(";") if one.strip()]
         if not given:
@@ -135,7 +135,7 @@ class Templates:
         return tuple(sorted({term.column for term in terms if term.column is not None}))
 
     def features(self, sentence: Tokens, *, word: int = 0) -> list[list[str]]:
-        """The names of each token's features, in the order of the templates.
+        """Return the names of each token's features, in the order of the templates.
 
         Parameters
         ----------
@@ -166,27 +166,27 @@ class Templates:
 
 
 def feature_name(terms: Sequence[Term], values: Sequence[str]) -> str:
-    """The name of the feature that these terms have these values."""
+    """Return the name of the feature: these terms with these values."""
     if terms[0] == BIAS:
         return BIAS.label
     return label_of(terms) + (values[0] if len(terms) == 1 else "&".join(map(escaped, values)))
 
 
 def label_of(terms: Sequence[Term]) -> str:
-    """With what the names of a template's features begin."""
+    """Return the beginning of the names of a template's features."""
     return "&".join(term.label for term in terms) + "="
 
 
 def escaped(value: str) -> str:
-    """The value as it stands in a combination."""
+    """Return the value as it stands in a combination."""
     return value.replace("\\", "\\\\").replace("&", "\\&")
 
 
 def hashed_columns(names: Sequence[str], bits: int) -> np.ndarray:
-    """The features' columns in 0 … 2^bits − 1, the same on every machine.
+    """Return the features' columns in 0 … 2^bits − 1, the same on every machine.
 
-    The high bits of a 64-bit hash: the UTF-8 bytes as a polynomial in an odd constant, mixed as
-    MurmurHash3 does in the end.
+    A column is the high bits of a 64-bit hash: the UTF-8 bytes as a polynomial in an odd constant,
+    with the final mixing of MurmurHash3.
     """
     encoded = [name.encode() for name in names]
     lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
@@ -198,7 +198,7 @@ def hashed_columns(names: Sequence[str], bits: int) -> np.ndarray:
 
 
 def shape(word: str, longest_run: int = LONGEST_RUN) -> str:
-    """`Wi-Fi6` as `Xx-Xxd`; at most longest_run of equal signs in a row are kept."""
+    """Return `Xx-Xxd` for `Wi-Fi6`, with at most longest_run equal signs in a row."""
     signs = "".join(
         "X" if c.isupper() else "x" if c.islower() else "d" if c.isdigit() else c for c in word
     )
@@ -313,7 +313,7 @@ NAMED = {"default": DEFAULT, "pos": POS}
 
 
 def as_templates(given: Templates | str) -> Templates:
-    """Templates as they are, by name ("default", "pos"), or parsed from text."""
+    """Return templates unchanged, by name ("default", "pos"), or parsed from text."""
     if isinstance(given, Templates):
         return given
     if not isinstance(given, str):

@@ -1,4 +1,4 @@
-"""Drawings of trees; the code is the structure's, and this is its public name."""
+"""The public name of drawings of trees, which the structure of trees has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing tables as files that the readers give back exactly."""
+"""Write tables as files that the readers read back exactly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.data.features import DenseRows, Rows, SparseRows, as_rows
-from distsvm.data.files import packing
+from distsvm.data.files import compression
 from distsvm.data.readers.tables import pyarrow
 from distsvm.errors import ConfigError, DataError
 
@@ -23,7 +23,7 @@ SUFFIXES = {"svmlight": ".svm", "svmlight.gz": ".svm.gz", "parquet": ".parquet"}
 def write_svmlight(
     path: str | os.PathLike[str], X: Any, y: Any = None, *, index_base: int = 1
 ) -> None:
-    """Write rows as svmlight text (packed if the name ends in .gz) that reads back exactly.
+    """Write rows as svmlight text (compressed if the name ends in .gz) that reads back exactly.
 
     Parameters
     ----------
@@ -101,12 +101,12 @@ def write_parts(
 
 @contextmanager
 def opened_for_writing(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """The file, packed if its name ends in .gz."""
+    """Open the file for writing, compressed if its name ends in .gz."""
     path = os.fspath(path)
     with ExitStack() as stack:
         out: Any = stack.enter_context(open(path, "wb"))
-        if packing(path) == ".gz":
-            # Without the time of writing, so that equal data gives equal files.
+        if compression(path) == ".gz":
+            # The time is fixed, so that equal data gives equal files.
             out = stack.enter_context(gzip.GzipFile("", "wb", 6, out, mtime=0))
         yield out
 
@@ -132,7 +132,7 @@ def _lines(rows: Rows, labels: np.ndarray, index_base: int) -> Iterator[str]:
 
 
 def _entries(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The values, columns and ends of each row's entries."""
+    """Return the values, columns and ends of each row's entries."""
     if isinstance(rows, SparseRows):
         values, columns, starts = rows.arrays()
         return values, columns.astype(np.int64), starts[1:]
@@ -141,7 +141,7 @@ def _entries(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _plain(numbers: np.ndarray) -> list[Any]:
-    """Python numbers, whose repr is exact; integers, which are shorter, if all are whole."""
+    """Return Python numbers, whose repr is exact; integers, which are shorter, if all are whole."""
     if numbers.dtype.kind == "f":
         whole = (np.abs(numbers) < 2.0**53) & (numbers == np.trunc(numbers))
     else:

@@ -1,11 +1,10 @@
-"""What estimators of compiled tasks share: examples in memory or in files, and over these."""
+"""The base of estimators of compiled tasks: examples are in memory or in files."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from sklearn.utils import Tags
@@ -15,6 +14,7 @@ from distsvm.data import Dataset, PairData
 from distsvm.data.dataset import checked_weights
 from distsvm.data.opening import names_files
 from distsvm.errors import ConfigError, DataError
+from distsvm.estimators.task_arguments import declared_task
 from distsvm.estimators.training import TrainedEstimator
 from distsvm.estimators.validation import checked_weight, one_by_one
 from distsvm.oracles.task import Task
@@ -25,13 +25,18 @@ Self = TypeVar("Self", bound="CompiledEstimator")
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CompiledEstimator(TrainedEstimator):
-    """An estimator of one compiled task whose examples are lists, files or a data set."""
+    """An estimator of one compiled task whose examples are lists, files or a data set.
+
+    Its arguments with the names of options that `task_class` declares become fields of the task.
+    """
+
+    task_class: ClassVar[type[Task]]
 
     data_options: Any = None
 
-    @abstractmethod
     def _task(self) -> Task:
-        """The task that the arguments describe."""
+        """Return the task of the arguments."""
+        return declared_task(self.task_class, self)
 
     def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Train until the gap is certified.
@@ -39,7 +44,7 @@ class CompiledEstimator(TrainedEstimator):
         Parameters
         ----------
         X : sequence of n inputs; or path, pattern, folder, list of paths, or a data set
-            Files are read by the workers, and hold the outputs; see open_data.
+            Files are read by the workers, and contain the outputs; see open_data.
         y : sequence of n outputs; None for files and data sets
         sample_weight : array of shape (n,), optional
             At a given C, 2 is the same as the example twice; only for examples in memory.
@@ -61,7 +66,7 @@ class CompiledEstimator(TrainedEstimator):
         return self
 
     def predict(self, X: Any) -> list[Any]:
-        """The outputs of highest score, in order.
+        """Return the outputs of highest score, in order.
 
         Examples in memory are predicted in this process, files (read as those of fit were) on the
         executor.
@@ -70,7 +75,7 @@ class CompiledEstimator(TrainedEstimator):
         return [output for part in parts for output in part]
 
     def _over(self, X: Any, y: Any, function: Callable[[ShardWorker, np.ndarray], Any]) -> list:
-        """function(worker, w) of each piece of the data; y is None, outputs, or REQUIRED."""
+        """Return function(worker, w) of each piece; y is None, outputs, or REQUIRED."""
         check_is_fitted(self)
         labelled = y is not None
         y = None if y is REQUIRED else y
@@ -78,7 +83,7 @@ class CompiledEstimator(TrainedEstimator):
         return list(self.model_.over_pieces(function, self.model_.pieces(data), **place))
 
     def _data(self, X: Any, y: Any, labelled: bool) -> tuple[Dataset, dict[str, Any]]:
-        """Examples for prediction, and where to predict."""
+        """Return examples for prediction, and the options of where to predict."""
         if _is_elsewhere(X, y):
             more = {} if self.solver_options is None else self.solver_options
             place = {"executor": self.executor, "n_workers": self.n_workers}
@@ -87,16 +92,16 @@ class CompiledEstimator(TrainedEstimator):
             return (self.model_.examples if labelled else self.model_.inputs)(X), place
         inputs, outputs = self._pair(X, y)
         if labelled and outputs is None:
-            raise DataError("the outputs y are missing; only files and data sets hold theirs")
+            raise DataError("the outputs y are missing; only files and data sets contain theirs")
         outputs, here = outputs if labelled else None, {"executor": "serial"}
         if self.model_.are_words(inputs):
             return self.model_.sentences(inputs, outputs), here
         return PairData(inputs, outputs), here
 
     def _pair(self, X: Any, y: Any) -> tuple[Sequence[Any], Sequence[Any] | None]:
-        """Inputs and outputs in memory as two sequences."""
+        """Return inputs and outputs in memory as two sequences."""
         if names_files([X], None):
-            raise DataError(f"X names the file {X!r}, which holds its outputs: y must be None")
+            raise DataError(f"X names the file {X!r}, which contains its outputs: y must be None")
         return one_by_one(X), None if y is None else one_by_one(y)
 
     def _reading(self) -> dict[str, Any]:
@@ -107,17 +112,17 @@ class CompiledEstimator(TrainedEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = False  # files hold their outputs
+        tags.target_tags.required = False  # files contain their outputs
         tags.input_tags.two_d_array = False
         return tags
 
 
 REQUIRED = object()
-"""As y: outputs are needed, and may come from files."""
+"""A value of y: outputs are required, and may come from files."""
 
 
 def weighted_share(part: Sized, whole: Sized, weight: Any) -> float:
-    """Σ c_i·part_i / Σ c_i·whole_i, with ones for no weights; 0 where there is nothing."""
+    """Return Σ c_i·part_i / Σ c_i·whole_i, with ones for no weights; 0 where the sum is 0."""
     c = checked_weights(weight, len(whole))
     c = np.ones(len(whole)) if c is None else c
     total = float(c @ np.asarray(whole, dtype=np.float64))

@@ -11,8 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from distsvm.errors import ConfigError, DataError
-from distsvm.estimators.form import EstimatorForm
-from distsvm.estimators.prediction import bound, losses
+from distsvm.estimators.form import EstimatorForm, all_chunks
 from distsvm.estimators.task_arguments import FIELDS, with_arguments
 from distsvm.estimators.training import TrainedEstimator
 from distsvm.estimators.validation import checked_weight
@@ -40,12 +39,12 @@ class StructuralSVM(TrainedEstimator):
     Parameters
     ----------
     task : Task
-        Built in, or written in Python. It is not changed; what fit learns for it is in task_.
+        Built in, or written in Python. fit does not change it, but sets task_.
     loss, loss_scale, fit_intercept, intercept_scaling, class_weight : default None
-        None leaves the task as it is. Others are put into a copy of it at fit, and mean what they
-        mean in MulticlassSVC: loss is the task's field `losses`, fit_intercept=False is
-        intercept_scaling 0. A task without such a field refuses them: a SequenceTask, say, has
-        only loss and loss_scale.
+        None leaves the task as it is. fit sets others in a copy of it, where they mean the same as
+        in MulticlassSVC: loss is the task's field `losses`, fit_intercept=False is
+        intercept_scaling 0. A task without such a field refuses them: a SequenceTask, for example,
+        has only loss and loss_scale.
     C, C_per_example, eps, rel_gap, max_rounds, max_seconds, rescaling, solver, solver_options,
     cache_size, executor, n_workers, n_shards, n_blocks, random_state, verbose, run_dir :
         As in MulticlassSVC. The default of C has mean ‖Ψ(x_i, y_i)‖² below the line.
@@ -61,7 +60,7 @@ class StructuralSVM(TrainedEstimator):
         As in MulticlassSVC.
     classes_, coef_, intercept_, n_features_in_, feature_names_in_ :
         As in MulticlassSVC, for tasks of classes only. classes_ are those of the task where it
-        was told some that the data has not.
+        has some that the data does not have.
     """
 
     task: Task = field(kw_only=False)
@@ -94,25 +93,27 @@ class StructuralSVM(TrainedEstimator):
         return self
 
     def predict(self, X: Any) -> Any:
-        """The outputs of highest score, in this process: labels for classes, else a list.
+        """Return the outputs of highest score: labels for classes, else a list.
 
-        model_.predict(X, executor=…) does the same in many processes or on a cluster.
+        It runs in this process; model_.predict(X, executor=…) uses many, or a cluster.
         """
         check_is_fitted(self)
         return _form(self).predict(X)
 
     @available_if(_decides)
     def decision_function(self, X: Any) -> np.ndarray:
-        """X @ coef_.T + intercept_, as in MulticlassSVC; only tasks of classes have it."""
+        """Return X @ coef_.T + intercept_, as in MulticlassSVC; only tasks of classes have it."""
         check_is_fitted(self)
         return _form(self).decision(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The (weighted) share of examples whose prediction is exactly right: its loss is 0."""
+        """Return the (weighted) share of examples whose prediction has the loss 0."""
         check_is_fitted(self)
-        oracle = bound(self.task_, _form(self).data(X, y))
+        oracle = _form(self).oracle(X, y)
         tell_unseen([oracle.unseen()])
-        right = losses(oracle, self.w_) == 0
+        view = oracle.view(self.w_)
+        losses = [oracle.losses(rows, oracle.decode(view, rows)) for rows in all_chunks(oracle)]
+        right = np.concatenate(losses) == 0
         return float(np.average(right, weights=checked_weight(sample_weight)))
 
     def __sklearn_tags__(self) -> Tags:

@@ -1,14 +1,15 @@
-"""Arguments of an estimator that are the task's to know: loss, intercept and class weights."""
+"""Arguments of an estimator that become fields of its task."""
 
 from __future__ import annotations
 
-from dataclasses import Field, fields, is_dataclass, replace
-from typing import Any
-
-import numpy as np
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
 
 from distsvm.errors import ConfigError
+from distsvm.kinds import Truth, number
+from distsvm.options import Option, declared
 from distsvm.oracles.task import Task
+from distsvm.wording import Message
 
 FIELDS = {
     "loss": "losses",
@@ -17,27 +18,39 @@ FIELDS = {
     "intercept_scaling": "intercept_scaling",
     "class_weight": "class_weight",
 }
-"""The field of a task that each argument sets."""
+"""The field of a task that each argument of StructuralSVM sets."""
+
+INTERCEPT = Option(number(above=0), Message(""), name="intercept_scaling")
+"""An estimator has fit_intercept where the task's field has 0."""
+
+T = TypeVar("T", bound=Task)
 
 
 def intercept_value(fit_intercept: bool, intercept_scaling: Any) -> float:
-    """The value of the constant feature: intercept_scaling, or 0 for no intercept."""
-    scaling = intercept_scaling
-    if not (np.isreal(scaling) and np.isfinite(scaling) and scaling > 0):
-        raise ConfigError("intercept_scaling", scaling, "a number > 0")
-    return float(scaling) if fit_intercept else 0.0
+    """Return the value of the constant feature: intercept_scaling, or 0 for no intercept."""
+    scaling: float = INTERCEPT.check(intercept_scaling)
+    return scaling if fit_intercept else 0.0
+
+
+def declared_task(task_class: type[T], estimator: Any, **fields: Any) -> T:
+    """Return a task with these fields; its other options are the estimator's arguments."""
+    for name, own in declared(task_class).items():
+        if name not in fields:
+            value = getattr(estimator, own.argument or name)
+            fields[name] = bool(value) if isinstance(own.kind, Truth) else value
+    return task_class(**fields)
 
 
 def with_arguments(task: Task, **arguments: Any) -> Task:
-    """The task with the arguments (of FIELDS) that are not None.
+    """Return the task with the arguments (of FIELDS) that are not None.
 
-    fit_intercept=True leaves the task's own value of the constant feature as it is, or makes it
-    1 where it is 0. An argument for which the task has no field is a ConfigError.
+    fit_intercept=True keeps the task's own value of the constant feature, or sets it to 1 where it
+    is 0. An argument for which the task has no field is a ConfigError.
     """
     given = {name: value for name, value in arguments.items() if value is not None}
     if not given:
         return task
-    own_fields: tuple[Field, ...] = fields(task) if is_dataclass(task) else ()
+    own_fields: tuple[Any, ...] = fields(task) if is_dataclass(task) else ()
     known = {f.name for f in own_fields if f.init}
     for name in given:
         if FIELDS[name] not in known:
@@ -46,7 +59,7 @@ def with_arguments(task: Task, **arguments: Any) -> Task:
                 f"for it; leave {name} at None"
             )
     changes = {FIELDS[name]: value for name, value in given.items() if name != "fit_intercept"}
-    if "fit_intercept" in given or "intercept_scaling" in given:
+    if "intercept_scaling" in changes or "fit_intercept" in given:
         own = task.intercept_scaling or 1.0  # type: ignore[attr-defined]
         changes["intercept_scaling"] = intercept_value(
             given.get("fit_intercept", True), given.get("intercept_scaling", own)

@@ -1,4 +1,4 @@
-"""What all estimators share: from stored arguments to a training run, and what it leaves."""
+"""The base of all estimators: from stored arguments to a training run and its results."""
 
 from __future__ import annotations
 
@@ -20,30 +20,18 @@ from distsvm.training.config import all_options
 from distsvm.training.result import TrainResult
 from distsvm.training.train import train
 
-ARGUMENTS = (
-    "C", "C_per_example", "eps", "rel_gap", "max_rounds", "max_seconds", "rescaling", "solver",
-    "cache_size", "executor", "n_workers", "n_shards", "n_blocks", "random_state", "verbose",
-    "run_dir",
-)  # fmt: skip
-"""The arguments of an estimator that are options of training, under the same names."""
-
-
-def arguments() -> list[Option]:
-    """The options of training that are arguments."""
-    return [all_options()[name] for name in ARGUMENTS]
-
 
 def default_of(name: str) -> Any:
-    """The default of an option of training."""
+    """Return the default of an option of training."""
     return all_options()[name].default
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TrainedEstimator(BaseEstimator):
-    """An estimator that stores ARGUMENTS and solver_options, and trains with them.
+    """An estimator that stores options of training and solver_options, and trains with them.
 
-    A dataclass, so that each argument is named once; estimators add theirs to these. Such a
-    constructor only stores, as scikit-learn asks for.
+    A dataclass, so that each argument is named once; estimators add theirs to these. Its
+    constructor only stores, as scikit-learn requires.
     """
 
     C: float | None = default_of("C")
@@ -80,21 +68,29 @@ class TrainedEstimator(BaseEstimator):
         self.n_iter_: int = result.n_rounds
 
     def _config(self) -> dict[str, Any]:
-        """The stored arguments as TrainConfig takes them; it checks their values."""
+        """Return the stored arguments for TrainConfig, which checks their values."""
         more = {} if self.solver_options is None else self.solver_options
         if not isinstance(more, Mapping):
             raise ConfigError("solver_options", more, "a dict of further options of training")
-        twice = sorted(set(more) & set(ARGUMENTS))
+        names = [own.name for own in arguments()]
+        twice = sorted(set(more) & set(names))
         if twice:
             raise ConfigError(f"solver_options names {twice[0]}, which is an argument of its own")
-        own = {name: getattr(self, name) for name in ARGUMENTS}
+        own = {name: getattr(self, name) for name in names}
         own["random_state"] = _seed(self.random_state)
         own["run_dir"] = None if self.run_dir is None else str(self.run_dir)
         return own | dict(more)
 
 
+def arguments() -> list[Option]:
+    """Return the options of training that are arguments, under the same names."""
+    known = all_options()
+    names = (own.name for own in fields(TrainedEstimator) if own.name != "solver_options")
+    return [known[name] for name in names]
+
+
 def _seed(random_state: Any) -> int | None:
-    """scikit-learn's random_state as a seed; a generator gives its next number."""
+    """Return scikit-learn's random_state as a seed; of a generator, its next number."""
     if random_state is None:
         return None
     if isinstance(random_state, Integral):
@@ -106,18 +102,18 @@ def _warn_if_cut_short(result: TrainResult) -> None:
     if result.stop_reason in ("max_rounds", "max_seconds"):
         warnings.warn(
             f"stopped by {result.stop_reason} after {result.n_rounds} rounds with a gap of "
-            f"{result.gap:.3g} to the optimum; {_asked_for(result)}",
+            f"{result.gap:.3g} to the optimum; {_wanted_gap(result)}",
             ConvergenceWarning,
             stacklevel=4,
         )
 
 
-def _asked_for(result: TrainResult) -> str:
-    """The rules of the gap, with the gap that each allows."""
+def _wanted_gap(result: TrainResult) -> str:
+    """Return the rules of the gap, with the gap that each allows."""
     rules = []
     if result.eps is not None:
-        rules.append(f"eps={result.eps:.3g} asks for at most C·eps = {result.C * result.eps:.3g}")
+        rules.append(f"eps={result.eps:.3g} allows C·eps = {result.C * result.eps:.3g}")
     if result.rel_gap is not None:
         most = result.rel_gap * abs(result.primal)
-        rules.append(f"rel_gap={result.rel_gap:.3g} asks for at most rel_gap·primal = {most:.3g}")
+        rules.append(f"rel_gap={result.rel_gap:.3g} allows rel_gap·primal = {most:.3g}")
     return ", or ".join(rules)

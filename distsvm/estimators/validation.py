@@ -1,4 +1,4 @@
-"""Bad input is refused here, in scikit-learn's words and with distsvm's error types."""
+"""Checks of input, with scikit-learn's messages and distsvm's error types."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from distsvm.messages import feature_name
 
 
 def checked_examples(estimator: BaseEstimator, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-    """Features and labels for fit; n_features_in_ (and feature_names_in_) are set.
+    """Return features and labels for fit, and set n_features_in_ (and feature_names_in_).
 
     float32 stays float32 and integers stay integers; sparse features become CSR.
     """
@@ -28,21 +28,20 @@ def checked_examples(estimator: BaseEstimator, X: Any, y: Any) -> tuple[Any, np.
 
 
 def names_of_features(estimator: BaseEstimator) -> Any:
-    """The names that fit saw, None where features have none."""
+    """Return the names that fit saw, None where features have none."""
     return getattr(estimator, "feature_names_in_", None)
 
 
 def checked_features(estimator: BaseEstimator, X: Any) -> Any:
-    """Features for prediction, refused unless they are those of fit."""
+    """Return features for prediction, refused unless they match those of fit."""
     with _data_errors(X):
         return validate_data(estimator, X, reset=False, accept_sparse="csr")
 
 
 def checked_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct labels in increasing order, and y as the task takes it.
+    """Return the distinct labels in increasing order, and y as the task takes it.
 
-    Strings that came as Python objects are given to the task as an array of strings, which can
-    be written to a file as it is.
+    Strings that are Python objects become an array of strings, which a file can store.
     """
     try:
         classes, codes = np.unique(y, return_inverse=True)
@@ -54,7 +53,7 @@ def checked_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def checked_weight(sample_weight: Any) -> np.ndarray | None:
-    """Example weights as float64, not all zero; their number and sign are the data's to check."""
+    """Return example weights as float64, not all zero; the data checks their number and sign."""
     if sample_weight is None:
         return None
     with _data_errors(None):
@@ -65,7 +64,7 @@ def checked_weight(sample_weight: Any) -> np.ndarray | None:
 
 
 def one_by_one(examples: Any) -> Sequence[Any]:
-    """Inputs or outputs of any kind as a sequence: rows of what has rows, else items."""
+    """Return inputs or outputs of any kind as a sequence: rows of a table, else items."""
     if isinstance(examples, (list, tuple)):
         return examples
     if sparse.issparse(examples):
@@ -83,7 +82,7 @@ def one_by_one(examples: Any) -> Sequence[Any]:
 
 @contextmanager
 def _data_errors(X: Any) -> Iterator[None]:
-    """scikit-learn's ValueErrors as DataErrors, which say where a value that is not finite is."""
+    """Turn scikit-learn's ValueErrors into DataErrors, with the place of a non-finite value."""
     try:
         yield
     except DataError:
@@ -95,7 +94,7 @@ def _data_errors(X: Any) -> Iterator[None]:
 
 
 def _place(X: Any) -> str:
-    """Which value of X is the first that is not finite, as the start of a message."""
+    """Return the start of a message that names the first non-finite value of X."""
     try:
         if sparse.issparse(X):
             entries = X.tocsr().tocoo()

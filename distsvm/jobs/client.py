@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 CONNECT_S = 10.0
 STOP_WAIT_S = 300
-"""How long a job that was asked to stop may take for the end of its round and its checkpoint."""
+"""Time that a stopped job has for the end of its round and its checkpoint."""
 
 AUTH_MODE = "RAY_AUTH_MODE"
 ADDRESSES = ("RAY_API_SERVER_ADDRESS", "RAY_ADDRESS")
@@ -36,12 +36,12 @@ STATES = {
     "SUCCEEDED": "finished",
     "FAILED": "failed",
 }
-STOPPED_CODES = (7, 130)  # of a command that ended before its wished gap, or was interrupted
+STOPPED_CODES = (7, 130)  # of a command that ended before its target gap, or was interrupted
 
 
 @dataclass(frozen=True)
 class Job:
-    """One job as the cluster knows it; `state` is one of the words that runs have, or "waiting"."""
+    """One job of the cluster; `state` is one of the states of runs, or "waiting"."""
 
     id: str
     state: str
@@ -61,7 +61,7 @@ class Job:
 
     @classmethod
     def of(cls, details: Any) -> Job:
-        """From what Ray's client gives."""
+        """Return the job that Ray's JobDetails describe."""
         metadata = details.metadata or {}
         code = getattr(details, "driver_exit_code", None)
         state = STATES.get(str(getattr(details.status, "value", details.status)), "waiting")
@@ -75,14 +75,14 @@ class Job:
 
 
 class Jobs:
-    """The jobs at one address; every failure of the server is a JobError that names it.
+    """The jobs at one address. Every failure of the server is a JobError with the address.
 
     Parameters
     ----------
     address : str
         Of the dashboard, such as http://HEAD:8265.
     client : optional
-        What speaks to the server: Ray's JobSubmissionClient, unless given.
+        Default: Ray's JobSubmissionClient.
     """
 
     def __init__(self, address: str, client: Any = None) -> None:
@@ -93,7 +93,7 @@ class Jobs:
         self, command: str, folder: Path, *, id: str, name: str, run_dir: str,
         modules: list[str] | None = None,
     ) -> None:  # fmt: skip
-        """Run a shell command in a copy of a folder, on the cluster's head."""
+        """Submit a shell command that runs in a copy of a folder, on the cluster's head."""
         environment: dict[str, Any] = {
             "working_dir": str(folder),
             "env_vars": {
@@ -105,21 +105,21 @@ class Jobs:
         }
         if modules:
             environment["py_modules"] = modules
-        with self._said():
+        with self._named_errors():
             self._client.submit_job(
                 entrypoint=command, submission_id=id, runtime_env=environment,
                 metadata={"distsvm_run": name, "distsvm_run_dir": run_dir},
             )  # fmt: skip
 
     def all(self) -> list[Job]:
-        """The jobs that distsvm has sent, the newest first."""
-        with self._said():
+        """Return the jobs of distsvm, the newest first."""
+        with self._named_errors():
             found = [Job.of(details) for details in self._client.list_jobs()]
         ours = [job for job in found if job.name is not None]
         return sorted(ours, key=lambda job: -(job.began or time.time()))
 
     def find(self, word: str) -> Job:
-        """The job with this id, or the newest one of the run with this name or folder."""
+        """Return the job with this id, or the newest one of the run with this name or folder."""
         jobs = self.all()
         for job in jobs:
             if job.id == word:
@@ -133,22 +133,22 @@ class Jobs:
         )
 
     def get(self, id: str) -> Job:
-        with self._said():
+        with self._named_errors():
             return Job.of(self._client.get_job_info(id))
 
     def logs(self, id: str) -> str:
-        """All that the job has written so far."""
-        with self._said():
+        """Return the job's output so far."""
+        with self._named_errors():
             return self._client.get_job_logs(id)
 
     def follow(self, id: str) -> Iterator[str]:
-        """What the job has written and writes, until it ends."""
+        """Yield the job's output until the job ends."""
         loop = asyncio.new_event_loop()
         parts = self._client.tail_job_logs(id)
         step: asyncio.Task[str | None] | None = None
         try:
             while True:
-                with self._said():
+                with self._named_errors():
                     step = loop.create_task(_next(parts))
                     part = loop.run_until_complete(step)
                 if part is None:
@@ -156,19 +156,19 @@ class Jobs:
                 yield part
         finally:
             if step is not None:
-                # An interrupt leaves the step unfinished; a running generator cannot be closed.
+                # After an interrupt the step is unfinished; a running generator cannot be closed.
                 step.cancel()
                 loop.run_until_complete(asyncio.wait([step]))
             loop.run_until_complete(parts.aclose())
             loop.close()
 
     def stop(self, id: str) -> None:
-        """Ask a job to end after its round; it is killed if it has not within five minutes."""
-        with self._said():
+        """End a job after its round. The cluster kills it if it has not ended in five minutes."""
+        with self._named_errors():
             self._client.stop_job(id)
 
     @contextmanager
-    def _said(self) -> Iterator[None]:
+    def _named_errors(self) -> Iterator[None]:
         try:
             yield
         except (KeyboardInterrupt, JobError, GeneratorExit):
@@ -178,12 +178,11 @@ class Jobs:
 
 
 async def _next(parts: AsyncGenerator[str, None]) -> str | None:
-    """Return the next part, None after the last."""
-    return await anext(parts, None)
+    return await anext(parts, None)  # a coroutine, as create_task requires
 
 
 def job_address(given: str | None) -> str:
-    """The address of the jobs' server, from the option or from Ray's own variables."""
+    """Return the address of the jobs' server, from the option or from Ray's own variables."""
     candidates = [given, *(os.environ.get(name) for name in ADDRESSES)]
     address = next((a for a in candidates if a), None)
     if address is None:
@@ -200,24 +199,25 @@ def job_address(given: str | None) -> str:
 
 
 def is_job_address(address: str) -> bool:
-    """Whether this is a dashboard's address, and not that of a cluster to join."""
+    """Return whether this is the address of a dashboard, not that of a cluster to join."""
     return address.startswith(("http://", "https://"))
 
 
 def shown_address(address: str) -> str:
-    """The address without a user's name and password."""
+    """Return the address without a user's name and password."""
     scheme, slashes, rest = address.partition("://")
     return f"{scheme}{slashes}{rest.rpartition('@')[2]}" if slashes else address.rpartition("@")[2]
 
 
 def connected(address: str) -> Any:
-    """Ray's client of the jobs' server at this address."""
+    """Return Ray's client of the jobs' server at this address."""
     shown = shown_address(address)
     _check_reachable(address)
     guarded = _asks_for_token(shown)
     if guarded is False:
-        # Even where a token is at hand and wanted: a cluster that lets everybody in gets none.
-        os.environ[AUTH_MODE] = "disabled"  # which Ray reads when it is imported
+        # A cluster that asks for no token gets none, even if there is one. Ray reads this variable
+        # at its import.
+        os.environ[AUTH_MODE] = "disabled"
     elif _token_is_there():
         os.environ.setdefault(AUTH_MODE, "token")
     try:
@@ -229,7 +229,7 @@ def connected(address: str) -> Any:
         logging.getLogger(name).setLevel(logging.WARNING)
     hidden = {name: os.environ.pop(name) for name in ADDRESSES if name in os.environ}
     try:
-        client = JobSubmissionClient(address)  # the hidden ones would come before the address
+        client = JobSubmissionClient(address)  # hidden variables would replace the address
     except RuntimeError as error:
         if "ray[default]" in str(error):
             raise ConfigError(
@@ -249,14 +249,14 @@ def connected(address: str) -> Any:
 
 
 def _asks_for_token(address: str) -> bool | None:
-    """Whether the cluster wants a token, asked without one; None if it does not say."""
+    """Return whether the cluster asks for a token; None if it does not answer that."""
     try:
         with urllib.request.urlopen(
             f"{address}/api/authentication_mode", timeout=CONNECT_S
         ) as page:
             mode = json.loads(page.read(1000))["authentication_mode"]
     except urllib.error.HTTPError as error:
-        return False if error.code == HTTPStatus.NOT_FOUND else None  # a Ray of before tokens
+        return False if error.code == HTTPStatus.NOT_FOUND else None  # Ray before it had tokens
     except (OSError, HTTPException, *DAMAGE):
         return None
     return mode != "disabled"
@@ -278,7 +278,7 @@ def _token_is_there() -> bool:
 
 
 def _check_reachable(address: str) -> None:
-    """Refuse a host that does not answer, for which Ray would wait for minutes."""
+    """Refuse a host that does not answer; Ray would wait for minutes."""
     parts = urlsplit(address)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:

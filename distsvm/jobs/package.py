@@ -1,4 +1,4 @@
-"""What a job needs beside distsvm itself: its configuration, and the files that this names."""
+"""The files that a job gets: its configuration, and the files that the configuration names."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from pathlib import Path
 
 from distsvm.errors import ConfigError
 
-LARGEST_MB = 10.0
 LEFT_OUT = {"__pycache__", "node_modules", "venv", "build", "dist"}
 
 
 @dataclass
 class Package:
-    """Files by the names that they have in the job's folder; small, and each of them asked for.
+    """Files by the names that they have in the job's folder.
 
     Parameters
     ----------
     largest_mb : float
-        More than that in total is refused: data is read where it lies, and never sent.
+        The largest total size: data is never sent, workers read it in place.
     """
 
-    largest_mb: float = LARGEST_MB
+    largest_mb: float = 10.0
     texts: dict[str, str] = field(default_factory=dict)
     files: dict[str, Path] = field(default_factory=dict)
 
@@ -33,7 +32,7 @@ class Package:
         self.texts[name] = text
 
     def add_file(self, path: Path) -> str:
-        """Take a file along under its own name, which is returned."""
+        """Add a file under its own name, and return that name."""
         if not path.is_file():
             raise ConfigError(f"{path} cannot be sent: there is no such file")
         self._check_free(path.name, path)
@@ -41,7 +40,7 @@ class Package:
         return path.name
 
     def include(self, path: Path) -> None:
-        """Take a file along, or a folder: what is hidden, compiled or linked elsewhere stays."""
+        """Add a file, or a folder without hidden and compiled files and links to elsewhere."""
         if not path.is_dir():
             self.add_file(path)
             return
@@ -51,13 +50,13 @@ class Package:
             self.files[name] = found
 
     def sizes(self) -> dict[str, int]:
-        """Bytes of each file, by name."""
+        """Return the bytes of each file, by name."""
         sizes = {name: len(text.encode()) for name, text in self.texts.items()}
         sizes |= {name: path.stat().st_size for name, path in self.files.items()}
         return dict(sorted(sizes.items()))
 
     def write(self, folder: Path) -> None:
-        """Put everything into a folder, or refuse what is too large."""
+        """Write the files to a folder; refuse a package that is too large."""
         sizes = self.sizes()
         if sum(sizes.values()) > self.largest_mb * 1e6:
             largest = max(sizes, key=lambda name: sizes[name])
@@ -80,21 +79,21 @@ class Package:
 
 
 def job_name(text: str) -> str:
-    """A name that is safe in ids, addresses and paths."""
+    """Return a name that is safe in ids, addresses and paths."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.") or "run"
 
 
 def _walked(folder: Path) -> Iterator[Path]:
     home = folder.resolve()
     for where, folders, names in os.walk(folder):
-        folders[:] = sorted(f for f in folders if not _stays(f))
+        folders[:] = sorted(f for f in folders if not _is_left_out(f))
         for name in sorted(names):
             path = Path(where) / name
-            if _stays(name) or name.endswith((".pyc", ".so")):
+            if _is_left_out(name) or name.endswith((".pyc", ".so")):
                 continue
             if home in path.resolve().parents and path.is_file():
                 yield path
 
 
-def _stays(name: str) -> bool:
+def _is_left_out(name: str) -> bool:
     return name.startswith(".") or name in LEFT_OUT

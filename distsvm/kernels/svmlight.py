@@ -1,4 +1,4 @@
-"""The parser of svmlight text: bytes in, arrays out, at the first bad token its code and place."""
+"""The parser of svmlight text: bytes to arrays, or the code and place of the first bad token."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from distsvm.kernels.options import kernel
 
-# What is wrong with a token; 0 means that the whole text was parsed.
+# Codes of errors; 0 means that the whole text was parsed.
 BAD_LABEL, BAD_QID, BAD_INDEX, INDEX_TOO_LARGE, INDEX_ORDER, BAD_VALUE = 1, 2, 3, 4, 5, 6
 
 TAB, NEWLINE, RETURN, SPACE = 9, 10, 13, 32
@@ -21,7 +21,7 @@ SPLIT = 134217729.0  # 2^27 + 1, Veltkamp's
 
 @kernel
 def count(text):
-    """How many newlines and colons the text has: bounds of its examples and its entries."""
+    """Return the numbers of newlines and colons, which bound those of examples and entries."""
     n_newlines, n_colons = 0, 0
     for c in text:
         n_newlines += c == NEWLINE
@@ -43,7 +43,7 @@ def parse(text, labelled, largest, labels, starts, columns, values, slow):
     labels, starts : float64 and int64 arrays, one place a newline (and one more in starts)
     columns, values : int64 and float64 arrays, one place a colon
     slow : int64 array of shape (newlines + colons, 3)
-        Numbers left to the caller: (entry, or −1 − row for a label; first byte; end).
+        Numbers that the caller must parse: (entry, or −1 − row for a label; first byte; end).
 
     Returns
     -------
@@ -132,7 +132,7 @@ def _next_line(text, i):
 @kernel
 def _is_qid(text, i):
     k = 0
-    # Never beyond the text, whose last byte, a newline, differs from every letter of "qid:".
+    # The text ends with a newline, which is no letter of "qid:", so i + k stays within it.
     while k < QID.size and text[i + k] == QID[k]:
         k += 1
     return k == QID.size
@@ -140,7 +140,7 @@ def _is_qid(text, i):
 
 @kernel
 def _integer(text, i):
-    """The end of a run of digits, its length without leading zeros (1 for zero), its value."""
+    """Return the end of a run of digits, its length without leading zeros (1 for 0), its value."""
     n_digits, value, begin = 0, 0, i
     while text[i] >= ZERO and text[i] < ZERO + 10:
         if value > 0 or text[i] > ZERO:
@@ -155,7 +155,7 @@ def _integer(text, i):
 
 @kernel
 def _number(text, i):
-    """The end of a decimal number, its float64 value, and whether it is DONE, SLOW or BAD."""
+    """Return the end of a decimal number, its float64 value, and DONE, SLOW or BAD."""
     negative = text[i] == MINUS
     if negative or text[i] == PLUS:
         i += 1
@@ -197,14 +197,14 @@ def _number(text, i):
 
 @kernel
 def _scaled(digits, power):
-    """digits·10^power rounded to nearest, or SLOW where that cannot be told."""
+    """Return digits·10^power rounded to nearest, and DONE; SLOW where rounding is uncertain."""
     high = float(digits)
     low = float(digits - np.int64(high))
     if low == 0.0:
         # Two exact numbers, one rounding (Clinger's fast path).
         return (high * POWERS[power] if power >= 0 else high / POWERS[-power]), DONE
-    # The result is main + rest, where `rest` is known but for `doubt`: if the sum rounds to the
-    # same number at both ends of the doubt, that number is the nearest (Ziv's test).
+    # The result is main + rest ± doubt. If the sum rounds to the same number at both ends, that
+    # number is the nearest (Ziv's test).
     if power >= 0:
         scale = POWERS[power]
         main = high * scale
@@ -224,7 +224,7 @@ def _scaled(digits, power):
 
 @kernel
 def _product_error(a, b, product):
-    """a·b − product exactly, where product is a·b rounded (Dekker)."""
+    """Return a·b − product exactly, where product is a·b rounded (Dekker)."""
     t = SPLIT * a
     a_high = t - (t - a)
     a_low = a - a_high

@@ -8,13 +8,12 @@ from typing import Any
 
 from distsvm.errors import ConfigError
 from distsvm.kinds import number
-from distsvm.planning.constants import MEASURED, Constants
 from distsvm.wording import Message, message
 
 NUMBER = 8  # bytes of a float64
-SPARSE = 12  # of a position and a value in a sparse vector
+SPARSE = 12  # bytes of a position and a value in a sparse vector
 DRIVER_VECTORS = 4  # of length dim that the 1-slack driver has beside its cuts
-WORKER_VECTORS = 2  # a worker's own sum, and its answer under way
+WORKER_VECTORS = 2  # a worker's sum, and its answer in transit
 ECONOMICAL = 0.8
 MOST_WORKERS = 1_000_000
 # Limits of a plan: sums of larger numbers overflow.
@@ -30,6 +29,42 @@ RANGES: dict[str, tuple[float, float]] = {
     "rounds": (1, 1e15),
     "constants": (1e-15, 1e18),
 }
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Costs of one round on Ray. `python benchmarks/plan.py` measures them again.
+
+    The defaults are its results for 8 actors on a busy machine with 2 cores: only their order of
+    magnitude is right. The speed of the network is not measured but assumed.
+
+    Parameters
+    ----------
+    call_s : seconds
+        Driver's time for each worker in each round: sending the request, taking the answer.
+    put_bytes_s, gather_bytes_s : bytes a second
+        Speed of writing w into shared memory, and of reading and adding dense answers.
+    algebra_bytes_s : bytes a second
+        Speed of the driver's products of the new cut with the cuts of the working set.
+    network_bytes_s : bytes a second
+        Speed into and out of one node; assumed (10 Gbit/s).
+    start_s : seconds
+        Time to start one worker; workers of a node start one after another.
+    worker_bytes, driver_bytes : bytes
+        Memory of a process without data.
+    """
+
+    call_s: float = 2.9e-3
+    put_bytes_s: float = 5.3e9
+    gather_bytes_s: float = 5.7e8
+    algebra_bytes_s: float = 3.2e9
+    network_bytes_s: float = 1.25e9
+    start_s: float = 2.5
+    worker_bytes: float = 68e6
+    driver_bytes: float = 62e6
+
+
+MEASURED = Constants()
 
 
 @dataclass(frozen=True)
@@ -65,12 +100,8 @@ class Problem:
             _check("nonzeros", self.nonzeros)
 
     @property
-    def w_bytes(self) -> float:
-        return NUMBER * self.dim
-
-    @property
     def cut_bytes(self) -> float:
-        """Size of a summed cut, as it is sent and kept."""
+        """Size of a summed cut in messages and in memory."""
         nonzeros = self.dim if self.nonzeros is None else min(self.nonzeros, self.dim)
         return min(NUMBER * self.dim, SPARSE * nonzeros)
 
@@ -121,7 +152,7 @@ def plan(
     _check("workers_per_node", workers_per_node)
     nodes = -(-workers // workers_per_node)
     hops = math.ceil(math.log2(nodes)) if nodes > 1 else 0
-    w, cut, up = problem.w_bytes, problem.cut_bytes, workers * problem.cut_bytes
+    w, cut, up = NUMBER * problem.dim, problem.cut_bytes, workers * problem.cut_bytes
     seconds = {
         "oracle": problem.examples * problem.oracle_s / workers,
         "calls": workers * constants.call_s,
@@ -148,7 +179,8 @@ def plan(
 
 def fastest(problem: Problem, workers_per_node: int, constants: Constants = MEASURED) -> Plan:
     """Return the plan with the shortest round."""
-    return min(_candidates(problem, workers_per_node, constants), key=_round_s)
+    candidates = _candidates(problem, workers_per_node, constants)
+    return min(candidates, key=lambda one: one.seconds["round"])
 
 
 def economical(problem: Problem, workers_per_node: int, constants: Constants = MEASURED) -> Plan:
@@ -188,7 +220,3 @@ def _candidates(problem: Problem, workers_per_node: int, constants: Constants) -
         numbers.append(number)
         number = max(number + 1, round(number * 1.02))
     return [plan(problem, k, workers_per_node, constants) for k in numbers]
-
-
-def _round_s(one: Plan) -> float:
-    return one.seconds["round"]

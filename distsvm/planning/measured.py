@@ -1,4 +1,4 @@
-"""What a real run says about its problem: the numbers of a plan that need no guess."""
+"""The numbers of a plan that a real run has measured."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def measured(run_dir: Where) -> dict[str, float]:
 
 
 def _seconds_a_call(history: list[Round]) -> Iterator[float]:
-    """Workers' seconds in the oracle for one call, of each fresh round after the first.
+    """Yield workers' seconds in the oracle for one call, of each fresh round after the first.
 
     The busy time of all workers counts, so the number of workers has no influence. The first round
-    of a session is left out: its busy time includes loading and compiling.
+    of a session does not count: its busy time includes loading and compiling.
     """
     for before, after in pairwise(history):
         calls = after.n_oracle_calls - before.n_oracle_calls
@@ -58,7 +58,7 @@ def _seconds_a_call(history: list[Round]) -> Iterator[float]:
 
 
 def _of_result(path: Place, examples: float, dim: float) -> dict[str, float]:
-    """Bytes of an example, and number and size of the driver's cuts."""
+    """Return the bytes of an example, and number and size of the driver's cuts."""
     result = read_json(path, CheckpointError)
     memory = result.get("memory") if isinstance(result, dict) else None
     if not isinstance(memory, dict):
@@ -68,7 +68,7 @@ def _of_result(path: Place, examples: float, dim: float) -> dict[str, float]:
     if examples > 0:
         found["example_bytes"] = _number(path, memory, "data") / examples
     if n_cuts > 0:
-        # The driver counts its cuts with the matrix of their products.
+        # The bytes of the cuts include the matrix of their products.
         n_bytes = _number(path, memory, "cuts") / n_cuts - NUMBER * n_cuts
         if n_bytes < NUMBER * dim:
             found["nonzeros"] = n_bytes / SPARSE
@@ -76,7 +76,7 @@ def _of_result(path: Place, examples: float, dim: float) -> dict[str, float]:
 
 
 def _number(path: Place, facts: dict[str, Any], name: str) -> float:
-    """A number ≥ 0 of a file that may hold anything; 0 where it is not there."""
+    """Return a number ≥ 0 of an untrusted file; 0 where it is missing."""
     value = facts.get(name, 0)
     try:
         checks.number(name, value)

@@ -12,9 +12,9 @@ QP_NAMES = "native, line-search, cvxpy or cvxpy:SOLVER, as in cvxpy:CLARABEL"
 
 
 def make_qp(name: str) -> QPSolver:
-    """The solver "native", "line-search", "cvxpy", or "cvxpy:SOLVER" for one of cvxpy's solvers.
+    """Return the solver "native", "line-search", "cvxpy", or "cvxpy:SOLVER" of cvxpy's solvers.
 
-    Each is imported only when asked for. Raises ConfigError if there is no such solver here.
+    Each is imported on use. ConfigError if the solver is not available.
     """
     if name == "native":
         from distsvm.qp.native import NativeQP

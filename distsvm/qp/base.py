@@ -1,4 +1,4 @@
-"""What a solver of the small dual QP is given and gives back."""
+"""The small dual QP, its solution, and the interface of its solvers."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class QPProblem:
         return self.b.size
 
     def value(self, alpha: np.ndarray) -> float:
-        """The dual objective ⟨b, α⟩ − ½ αᵀGα."""
+        """Return the dual objective ⟨b, α⟩ − ½ αᵀGα."""
         return float(self.b @ alpha - 0.5 * (alpha @ (self.gram @ alpha)))
 
     def gap(self, alpha: np.ndarray) -> float:
-        """How far a feasible α can be from the optimum: Σ_k limit_k·ξ_k − ⟨∇D(α), α⟩ ≥ 0.
+        """Return a bound of the distance to the optimum: Σ_k limit_k·ξ_k − ⟨∇D(α), α⟩ ≥ 0.
 
         ξ_k = max(0, max_{j in block k} ∇_j) is the slack of block k at w = Σ α_j a_j, and
-        ∇ = b − Gα; the sum is the primal minus the dual value of the QP at (w, α). In plain
-        float64: where large α cancel in Gα, only `qp.certificate.certify` tells it from rounding.
+        ∇ = b − Gα; the sum is the primal minus the dual value of the QP at (w, α). It has the
+        rounding of float64: where large α cancel in Gα, `qp.certificate.certify` is more precise.
         """
         gradient = self.b - self.gram @ alpha
         slack = np.zeros(self.limit.size)
@@ -61,8 +61,8 @@ class QPSolution:
 class QPSolver(Protocol):
     """Solves a QPProblem from a feasible start until the gap is at most `tol` (absolute).
 
-    A solver that meets the floor of rounding first returns its best α with the gap it has;
-    the caller decides whether that is enough. It never returns an infeasible α.
+    Where rounding allows no such gap, it returns its best α with its gap, and the caller decides.
+    α is always feasible.
     """
 
     def solve(self, problem: QPProblem, warm_start: np.ndarray, tol: float) -> QPSolution: ...

@@ -1,4 +1,4 @@
-"""What every solver of the dual QP ends with: a feasible α, and its true value and gap."""
+"""The last step of every solver of the dual QP: a feasible α, and its true value and gap."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from distsvm.qp.base import QPProblem, QPSolution
 
 
 def read_only(array: np.ndarray, dtype: type) -> np.ndarray:
-    """The array as kernels take it: of one type, whatever the caller's is, so compiled once."""
+    """Return the array in the one type for which kernels are compiled."""
     view: np.ndarray = np.ascontiguousarray(array, dtype=dtype).view()
     view.flags.writeable = False
     return view
@@ -28,10 +28,10 @@ def kernel_arguments(problem: QPProblem) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def certify(problem: QPProblem, alpha: np.ndarray, n_iter: int) -> QPSolution:
-    """A copy of α made feasible, with its value and gap from sums of twice the precision.
+    """Return a feasible copy of α, with its value and gap from sums of twice the precision.
 
-    Feasible to the last bit: α ≥ 0, and the exact sum of each block is at most its limit. An α
-    that is already so does not change. Raises QPError where a number is not finite.
+    Feasible to the last bit: α ≥ 0, and the exact sum of each block is at most its limit. A
+    feasible α does not change. Raises QPError where a number is not finite.
     """
     gram, b, block, limit = kernel_arguments(problem)
     alpha = np.array(alpha, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The dual QP through cvxpy: for comparison, and for those who trust another solver more."""
+"""The dual QP by the solvers of cvxpy, for comparison."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class CvxpyQP:
     solver : str, optional
         A name that cvxpy knows; CLARABEL unless given.
     options : mapping, optional
-        What to ask of it; unless given, a tolerance of 1e-12, of 1e-10 where it does not report
-        "optimal" with that, and at last its own.
+        Of that solver. By default a tolerance of 1e-12, then of 1e-10 if it does not report
+        "optimal", and at last its own.
 
-    Neither `warm_start` nor `tol` reach the solver. Its α is made feasible, small α become 0 where
-    `tol` allows it, and the gap is that of this α, not the solver's. A status other
-    than "optimal" is a QPError.
+    The solver gets neither `warm_start` nor `tol`. Its α is made feasible, small α become 0 where
+    `tol` allows it, and the gap is that of this α, not the solver's. A status other than "optimal"
+    is a QPError.
     """
 
     solver: str | None = None
@@ -95,7 +95,7 @@ class CvxpyQP:
 
     def _run(self, model: Any, options: Mapping[str, Any]) -> str:
         with warnings.catch_warnings():
-            # the status says the same, and is looked at
+            # the status has the same information
             warnings.filterwarnings("ignore", "Solution may be inaccurate")
             try:
                 # a warm start would keep the options of the attempt before
@@ -108,9 +108,9 @@ class CvxpyQP:
 def _sparsest(
     problem: QPProblem, share: np.ndarray, scale: np.ndarray, tol: float, n_iter: int
 ) -> QPSolution:
-    """The solution without its small α, as far as the gap stays within `tol` or does not grow.
+    """Return the solution without its small α, where the gap stays within `tol` or does not grow.
 
-    An interior point has no α of exactly 0, so that no cut would ever be idle.
+    An interior point has no α of exactly 0, so no cut would ever be idle.
     """
     whole = certify(problem, scale * share, n_iter)
     for least in SMALL_SHARES:
@@ -121,7 +121,7 @@ def _sparsest(
 
 
 def _best_single(linear: np.ndarray, diagonal: np.ndarray) -> float:
-    """The best value with one cut only, by which the optimum is of order 1 once divided."""
+    """Return the best value with one cut only; the optimum divided by it is of order 1."""
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(linear >= diagonal, 1.0, np.maximum(linear, 0.0) / diagonal)
     return float(np.max(linear * share - 0.5 * diagonal * share**2, initial=0.0))

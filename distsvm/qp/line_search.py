@@ -12,12 +12,12 @@ class LineSearch:
     """α ← (1 − β/C)·α + β·e_new for each block, with the β in [0, C] that is best for D.
 
     The newest cut of a block is the last with α = 0 at the start. With η = e_new − α/C and
-    γ = ⟨∇D, η⟩, β = clip(γ / ηᵀGη, 0, C), and β = C where ηᵀGη = 0 and γ > 0. Blocks follow one
-    another, each at the ∇D that the former have left. D never falls.
+    γ = ⟨∇D, η⟩, β = clip(γ / ηᵀGη, 0, C), and β = C where ηᵀGη = 0 and γ > 0. Blocks take turns,
+    each at the ∇D after the former. D never falls.
     """
 
     def solve(self, problem: QPProblem, warm_start: np.ndarray, tol: float) -> QPSolution:
-        """The point after one step a block, however large its gap: `tol` is not looked at."""
+        """Return the point after one step for each block; `tol` has no effect."""
         alpha = certify(problem, warm_start, 0).alpha
         gradient = problem.b - problem.gram @ alpha
         n_steps = 0

@@ -1,4 +1,7 @@
-"""Axes: what stretch of numbers a chart shows, where its ticks are and what they are called."""
+"""Axes: the range of a chart, its ticks and their labels.
+
+Ticks are at 1, 2, 5 times a power of ten, or at powers of ten.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from distsvm.report.numbers import fixed, number, power_of_ten
-from distsvm.report.ticks import decimal, linear_ticks, log_ticks, step_of
+from distsvm.report.numbers import fixed, number, scientific
 
-# Doubles beyond these would overflow on the way to the page.
+# Beyond the first pair, coordinates overflow; beyond the second, sums of ticks do.
 _LARGEST, _SMALLEST = 1e290, 1e-290
+_MOST, _LEAST = 1e300, 1e-300
 _UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 @dataclass(frozen=True)
 class Axis:
-    """The numbers from lo to hi; `at` says how far along one of them is, 0 to 1."""
+    """The range from lo to hi; `at` maps its numbers to [0, 1]."""
 
     lo: float
     hi: float
@@ -27,19 +30,18 @@ class Axis:
     log: bool = False
 
     def at(self, values: np.ndarray | float) -> np.ndarray:
-        """How far along: outside [0, 1] beyond the ends, NaN where there is no such place."""
+        """Return positions: 0 at lo, 1 at hi, clipped to [-1, 2]; NaN for a value without one."""
         values = np.asarray(values, dtype=float)
         with np.errstate(all="ignore"):
             if self.log:
                 place = np.log(values / self.lo) / math.log(self.hi / self.lo)
             else:
                 place = (values - self.lo) / (self.hi - self.lo)
-        # A stroke that leaves the chart may go a little way, not to infinity.
         return np.where(np.isfinite(values) & np.isfinite(place), np.clip(place, -1, 2), np.nan)
 
 
 def linear_axis(lo: float, hi: float, title: str = "", *, n: int = 5, round_ends: bool) -> Axis:
-    """A linear axis over [lo, hi]; `round_ends` moves the ends outwards to ticks."""
+    """Return a linear axis over [lo, hi]; `round_ends` moves the ends outwards to ticks."""
     lo, hi = _apart(lo, hi)
     if round_ends:
         m, e = step_of(lo, hi, n)
@@ -51,7 +53,7 @@ def linear_axis(lo: float, hi: float, title: str = "", *, n: int = 5, round_ends
 
 
 def whole_axis(lo: float, hi: float, title: str, *, round_ends: bool = False) -> Axis:
-    """A linear axis of whole numbers: there is no round between two rounds."""
+    """Return a linear axis with ticks at whole numbers only."""
     if hi - lo < 1:
         lo, hi = lo - 0.5, lo + 0.5
     axis = linear_axis(lo, hi, title, round_ends=round_ends)
@@ -60,7 +62,7 @@ def whole_axis(lo: float, hi: float, title: str, *, round_ends: bool = False) ->
 
 
 def log_axis(lo: float, hi: float, title: str = "", *, n: int = 6) -> Axis:
-    """A logarithmic axis over [lo, hi], its ends moved outwards to 1, 2 or 5 of a decade."""
+    """Return a logarithmic axis over [lo, hi]; its ends move outwards to 1, 2 or 5 of a decade."""
     lo, hi = (min(max(end, _SMALLEST), _LARGEST) for end in (lo, hi))
     if hi < 1.01 * lo:
         lo, hi = lo / 2, hi * 2
@@ -72,14 +74,14 @@ def log_axis(lo: float, hi: float, title: str = "", *, n: int = 6) -> Axis:
 
 
 def time_axis(seconds: float) -> tuple[Axis, float]:
-    """An axis from 0 to so many seconds, and what its unit is in seconds."""
+    """Return an axis from 0 to this time, and its unit in seconds."""
     units = ((3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
     unit_s, name = next((u for u in units if seconds >= 2 * u[0]), units[-1])
     return linear_axis(0.0, seconds / unit_s, f"time in {name}", round_ends=False), unit_s
 
 
 def linear_labels(ticks: list[float]) -> list[str]:
-    """The ticks in one unit and with the same number of decimals: 0, 20k, 40k or 0.05, 0.10."""
+    """Return ticks in one unit with equal numbers of decimals: 0, 20k, 40k or 0.05, 0.10."""
     if len(ticks) < 2:
         return [number(tick, 4) for tick in ticks]
     largest, step = max(map(abs, ticks)), ticks[1] - ticks[0]
@@ -92,23 +94,58 @@ def linear_labels(ticks: list[float]) -> list[str]:
 
 
 def log_labels(ticks: list[float]) -> list[str]:
-    """Plain numbers where all of them are short, else powers of ten."""
+    """Return plain numbers where all of them are short, else powers of ten."""
     if all(1e-3 <= tick <= 1e4 for tick in ticks):
         return [number(tick, 4) for tick in ticks]
-    return [_power(tick) for tick in ticks]
-
-
-def _power(tick: float) -> str:
-    mantissa, _, exponent = f"{tick:.3e}".partition("e")
-    if float(mantissa) == 1:
-        return power_of_ten(int(exponent))
-    return f"{float(mantissa):g}×{power_of_ten(int(exponent))}"
+    return [scientific(f"{tick:.3e}") for tick in ticks]
 
 
 def _apart(lo: float, hi: float) -> tuple[float, float]:
-    """Two ends with room between them, also where all numbers are the same."""
+    """Return ends that differ, also where all numbers are equal."""
     lo, hi = (min(max(end, -_LARGEST), _LARGEST) for end in (lo, hi))
     if hi - lo > max(1e-9 * max(abs(lo), abs(hi)), _SMALLEST):
         return lo, hi
     room = max(abs(lo), abs(hi)) / 10
     return (lo - room, lo + room) if room > _SMALLEST else (-1.0, 1.0)
+
+
+def linear_ticks(lo: float, hi: float, n: int = 5) -> list[float]:
+    """Return at most n + 1 equally spaced round numbers in [lo, hi], increasing.
+
+    There are at least two if n ≥ 5 and hi − lo is larger than rounding.
+    """
+    if not (-_MOST < lo < hi < _MOST and hi - lo > _LEAST and n >= 1):
+        return []
+    m, e = step_of(lo, hi, n)
+    step, slack = decimal(m, e), 1e-9 * (hi - lo)
+    first, last = math.ceil((lo - slack) / step), math.floor((hi + slack) / step)
+    return sorted({decimal(k * m, e) for k in range(first, last + 1)})
+
+
+def step_of(lo: float, hi: float, n: int) -> tuple[int, int]:
+    """Return (m, e), m in (1, 2, 5): steps of m·10^e cut [lo, hi] into at most n parts."""
+    raw = (hi - lo) / n
+    e = math.floor(math.log10(raw))
+    for m in (1, 2, 5):
+        # Rounding must not exclude a step that fits.
+        if decimal(m, e) >= raw * (1 - 1e-9):
+            return m, e
+    return 1, e + 1
+
+
+def log_ticks(lo: float, hi: float, n: int = 6) -> list[float]:
+    """Return powers of ten in [lo, hi], thinned to n ≥ 3; 1, 2, 5 times them if they are few."""
+    if not (_LEAST < lo < hi < _MOST and n >= 3):
+        return []
+    exponents = range(math.floor(math.log10(lo)), math.ceil(math.log10(hi)) + 1)
+    powers = [e for e in exponents if lo <= decimal(1, e) <= hi]
+    if len(powers) > 2:
+        stride = -(-len(powers) // n)
+        return [decimal(1, e) for e in powers if e % stride == 0]
+    fine = [value for e in exponents for m in (1, 2, 5) if lo <= (value := decimal(m, e)) <= hi]
+    return fine if len(fine) > 1 else linear_ticks(lo, hi, max(5, n - 1))
+
+
+def decimal(k: int, e: int) -> float:
+    """Return k·10^e, rounded once."""
+    return float(k * 10**e) if e >= 0 else k / 10**-e

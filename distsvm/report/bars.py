@@ -1,4 +1,4 @@
-"""Bars: where the time went, and how busy the workers were."""
+"""Bars: time by phase, and the busy share of each worker."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ PHASE_WORDS = {
     "other": "checkpoints, validation, the rest",
     "load and other": "all else, so far",
 }
-# A narrower part of the bar has no room for its name, also on a phone.
-NARROWEST = 0.13
+NARROWEST = 0.13  # share of the bar that has room for a name, also on a phone
 MOST_ROWS = 16
 
 
 def phases(view: RunView) -> str:
-    """Time by phase, as one bar and a table."""
+    """Return time by phase as one bar and a table."""
     spent = {k: v for k, v in view.seconds().items() if math.isfinite(v) and v >= 0}
     total = sum(spent.values())
     if not total > 0:
         return ""
     parts, rows, left = [], [], 0.0
     for name, value in spent.items():
-        share, tone = value / total, _tone(name)
+        # Phases of other versions look like `other`.
+        share, tone = value / total, name.split()[0] if name in PHASE_WORDS else "other"
         parts.append(_part(name, tone, left, share))
         rows.append(
             f'<tr><th scope="row"><span class="swatch {tone}"></span>{escape(name)}</th>'
@@ -50,11 +50,6 @@ def phases(view: RunView) -> str:
     return figure("phases", "Time by phase", words, body)
 
 
-def _tone(name: str) -> str:
-    """The class of a phase; phases that the style does not know look like `other`."""
-    return name.split()[0] if name in PHASE_WORDS else "other"
-
-
 def _part(name: str, tone: str, left: float, share: float) -> str:
     rect = f'<rect class="{tone}" x="{left:.3%}" width="{share:.3%}" height="100%"/>'
     if share < NARROWEST:
@@ -66,7 +61,7 @@ def _part(name: str, tone: str, left: float, share: float) -> str:
 
 
 def workers(view: RunView) -> str:
-    """Each worker's busy share: rows where they are few, columns where they are many."""
+    """Return each worker's busy share: as rows up to MOST_ROWS workers, else as columns."""
     shares = [w for w in view.workers() if math.isfinite(w.share)]
     if not shares:
         return ""

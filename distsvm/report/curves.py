@@ -1,4 +1,4 @@
-"""Curves as SVG paths: few points, however many rounds there were."""
+"""Curves as SVG paths, with a bounded number of points."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from distsvm.report.axes import Axis
 
-# A chart is WIDTH units wide, stretched to whatever the page has, and HEIGHT pixels high.
+# A chart is WIDTH units wide, stretched to the width of the page, and HEIGHT pixels high.
 WIDTH, HEIGHT = 1000, 200
 COLUMNS = 250
 
@@ -16,7 +16,7 @@ Points = list[tuple[float, float]]
 
 
 def thinned(x: np.ndarray, y: np.ndarray, columns: int = COLUMNS) -> np.ndarray:
-    """Which points draw the same picture: in each column the first, last, lowest and highest.
+    """Return indices of points that draw the same curve: 4 a column (ends, lowest, highest).
 
     Parameters
     ----------
@@ -42,11 +42,11 @@ def thinned(x: np.ndarray, y: np.ndarray, columns: int = COLUMNS) -> np.ndarray:
 
 
 def placed(x: np.ndarray, y: np.ndarray, x_axis: Axis, y_axis: Axis) -> list[Points]:
-    """The stretches of a curve between its holes, in the chart's units, thinned."""
+    """Return the stretches of a curve between its holes, in the chart's units, thinned."""
     across, up = x_axis.at(x), y_axis.at(y)
     good = np.isfinite(across) & np.isfinite(up)
     if np.count_nonzero(np.diff(good.astype(int))) > COLUMNS:
-        # Too many holes to be seen: draw over them.
+        # More holes than columns of the chart: draw over them.
         across, up, good = across[good], up[good], good[good]
     edges = np.flatnonzero(np.diff(good.astype(int), prepend=0, append=0))
     total = max(1, int(good.sum()))
@@ -64,7 +64,7 @@ def placed(x: np.ndarray, y: np.ndarray, x_axis: Axis, y_axis: Axis) -> list[Poi
 
 
 def stepped(points: Points) -> Points:
-    """The same curve, each value held until the next."""
+    """Return the same curve as steps: each value lasts until the next."""
     steps = points[:1]
     for (_, before), (x, y) in pairwise(points):
         steps += [(x, before), (x, y)]
@@ -72,16 +72,12 @@ def stepped(points: Points) -> Points:
 
 
 def line_path(stretches: list[Points]) -> str:
-    """The `d` of a line; a stretch of one point becomes a dot where strokes end round."""
+    """Return the `d` of a line; with round line ends, a stretch of one point is a dot."""
     return "".join("M" + "L".join(map(_pair, points)) + "h0" for points in stretches)
 
 
-def dots_path(points: Points) -> str:
-    return "".join(f"M{_pair(point)}h0" for point in points)
-
-
 def band_path(top: list[Points], bottom: list[Points]) -> str:
-    """The `d` of the area between two curves, from where the first of them begins."""
+    """Return the `d` of the area between two curves, from the first point of `top`."""
     over = [point for points in top for point in points]
     if not over:
         return ""

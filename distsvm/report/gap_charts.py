@@ -12,8 +12,7 @@ from distsvm.report.numbers import count, number, seconds
 from distsvm.report.plot import Curve, Level, Readings, figure, plot
 from distsvm.report.view import RunView
 
-# Reading the data is worth a mark from this share of the run's time.
-LOAD_SHARE = 0.03
+LOAD_SHARE = 0.03  # of the run's time, from which reading the data is shaded
 
 
 def gap_against_time(view: RunView) -> str:
@@ -36,11 +35,12 @@ def gap_against_calls(view: RunView) -> str:
 def _gap(view: RunView, name: str, title: str, x: np.ndarray, x_axis: Axis, shade: str = "") -> str:
     fresh, gap = view.fresh, view.column("gap")
     certified = gap[fresh]
-    # A gap of zero has no logarithm: its curve leaves the chart downwards.
+    # A gap of zero has no logarithm: it is drawn below the chart.
     curves = [Curve("gap", x[fresh], np.maximum(certified, 1e-290), "a", "steps",
                     _last(certified), dots=True)]  # fmt: skip
-    violation = _violation(view)
-    # Cached rounds make no calls: against calls they would all stand on one spot.
+    C = view.known("C")
+    violation = view.column("violation") * (math.nan if C is None else C)
+    # Cached rounds make no calls: against calls, their points would coincide.
     shown = np.array([name == "gap-time" or r.kind != "cached" for r in view.history])
     if np.isfinite(violation).any():
         curves.append(Curve("violation", x[shown], violation[shown], "b", "thin", "× C"))
@@ -48,10 +48,8 @@ def _gap(view: RunView, name: str, title: str, x: np.ndarray, x_axis: Axis, shad
     y_axis = _gap_axis(certified, violation[shown], [level.y for level in levels])
 
     def text(i: int) -> str:
-        parts = [
-            f"round {count(view.history[i].number)}",
-            seconds(float(view.column("elapsed_s")[i])),
-        ]
+        record = view.history[i]
+        parts = [f"round {count(record.number)}", seconds(record.elapsed_s)]
         parts.append(f"gap {number(gap[i])}")
         if math.isfinite(violation[i]):
             parts.append(f"C·violation {number(violation[i])}")
@@ -69,18 +67,12 @@ def _gap(view: RunView, name: str, title: str, x: np.ndarray, x_axis: Axis, shad
         words.append(f"dashed: {' and '.join(_TARGETS[level.name] for level in levels)}")
     if shade:
         words.append("shaded: reading the data")
-    if view.known("C") is None:
+    if C is None:
         words.append("C is the default, which is recorded when the run ends")
     return figure(name, title, f"{'; '.join(words)}.", body)
 
 
 _TARGETS = {"target": "the target C·eps", "rel_gap": "the target rel_gap × primal"}
-
-
-def _violation(view: RunView) -> np.ndarray:
-    """C times the violation of each round's cut, NaN where C is not known."""
-    C = view.known("C")
-    return view.column("violation") * (math.nan if C is None else C)
 
 
 def _targets(view: RunView) -> list[Level]:
@@ -96,7 +88,7 @@ def _targets(view: RunView) -> list[Level]:
 
 
 def _gap_axis(gap: np.ndarray, violation: np.ndarray, levels: list[float]) -> Axis:
-    """A logarithmic axis over gap and targets; violations widen it by a decade at most."""
+    """Return a logarithmic axis over gap and targets; violations widen it by at most a decade."""
     main = np.array([*gap, *levels])
     main = main[np.isfinite(main) & (main > 0)]
     thin = violation[np.isfinite(violation) & (violation > 0)]
@@ -106,7 +98,7 @@ def _gap_axis(gap: np.ndarray, violation: np.ndarray, levels: list[float]) -> Ax
     if thin.size:
         low = max(min(low, float(thin.min())), low / 10)
         high = min(max(high, float(thin.max())), high * 10)
-    # Room enough that a target is not taken for the axis.
+    # Without room at the ends, a target could be mistaken for the axis.
     return log_axis(low / 1.3, high * 1.1, "objective, logarithmic")
 
 

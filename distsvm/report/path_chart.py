@@ -1,4 +1,4 @@
-"""The picture of a path of C: loss, accuracy and oracle calls, one above the other, as SVG."""
+"""The chart of a path of C as SVG: panels of loss, accuracy and oracle calls."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PAGE_STYLE = "body{margin:24px auto;max-width:960px}svg{width:100%;height:auto}"
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One curve over C, with an error bar of ± error at every point where there are errors."""
+    """One curve over C, with an error bar of ± error at every point that has an error."""
 
     name: str
     y: np.ndarray
@@ -45,7 +45,7 @@ class Panel:
 
 
 def write_path_chart(result: PathResult, output: str | Path) -> Path:
-    """Draw a path into a file that needs nothing else: .svg, or .html with the same picture."""
+    """Draw a path into a self-contained file: .svg, or .html around the same SVG."""
     path = checked_target(output)
     drawing = path_svg(result)
     if path.suffix.lower() == ".html":
@@ -62,7 +62,7 @@ def write_path_chart(result: PathResult, output: str | Path) -> Path:
 
 
 def checked_target(output: str | Path) -> Path:
-    """The file as a path, refused if its name says that it is something else."""
+    """Return the file as a path; refuse a folder and a name that is not .svg or .html."""
     path = Path(output)
     if path.suffix.lower() not in (".svg", ".html"):
         raise ConfigError(f"{output}: a plot is written to a file in .svg or .html")
@@ -72,7 +72,7 @@ def checked_target(output: str | Path) -> Path:
 
 
 def path_svg(result: PathResult) -> str:
-    """The picture; panels of loss and accuracy only where the path has been scored."""
+    """Return the SVG; a path without scores has no panels of loss and accuracy."""
     if not result.points:
         raise ConfigError("the path has no points to draw: it was interrupted before the first")
     C = np.array([point.C for point in result.points])
@@ -153,7 +153,7 @@ def _panel(panel: Panel, x_axis: Axis, C: np.ndarray, best: int | None, top: flo
 
 
 def _bar(x: float, low: float, high: float) -> list[tuple[float, float, float, float]]:
-    """An error bar: its stem and its two caps."""
+    """Return the lines of an error bar: the stem and two caps."""
     caps = [(x - CAP, end, x + CAP, end) for end in (low, high)]
     return [(x, low, x, high), *caps]
 

@@ -1,6 +1,6 @@
-"""One chart of curves: a drawing that is stretched, and labels beside it that keep their size.
+"""One chart of curves: a stretched drawing, and labels of fixed size beside it.
 
-Labels are placed by attributes of SVG, because the page's policy allows no style attributes.
+Attributes of SVG place the labels, because the page's policy allows no style attributes.
 """
 
 from __future__ import annotations
@@ -18,15 +18,13 @@ from distsvm.report.curves import (
     WIDTH,
     Points,
     band_path,
-    dots_path,
     line_path,
     placed,
     stepped,
 )
 from distsvm.storage import json_text
 
-# A label at the end of a curve has two lines.
-LABEL_HEIGHT, LINE_HEIGHT = 29, 14
+LABEL_HEIGHT, LINE_HEIGHT = 29, 14  # a label at the end of a curve has two lines
 MOST_DOTS = 40
 MOST_READINGS = 200
 
@@ -37,10 +35,12 @@ class Curve:
 
     Parameters
     ----------
-    tone : "a", "b", "c", "d" or "grey"
-    kind : "line", "steps" (each value held until the next) or "thin"
+    tone : "a", "b", "c" or "grey"
+    kind : "line", "steps" (each value lasts until the next), "thin" or "dots"
     value : str
-        The last value as text, written under the name.
+        The last value as text, under the name.
+    dots : bool
+        Mark the points if they are few.
     """
 
     name: str
@@ -58,20 +58,19 @@ class Level:
 
     name: str
     y: float
-    tone: str = "grey"
-    value: str = ""
+    value: str
 
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """What the chart says under the pointer: a text for each place on the x-axis."""
+    """Texts that the chart shows under the pointer, by place on the x-axis."""
 
     x: np.ndarray
     text: Callable[[int], str]
 
 
 def figure(name: str, title: str, text: str, body: str) -> str:
-    """A chart with its title and a sentence that says how to read it."""
+    """Return a chart with its title and a sentence on how to read it."""
     return (
         f'<figure class="card" id="{escape(name)}"><figcaption><h3>{escape(title)}</h3>'
         f"<p>{escape(text)}</p></figcaption>{body}</figure>\n"
@@ -89,16 +88,14 @@ def plot(
     alt: str,
     extra: str = "",
 ) -> str:
-    """The chart's HTML; `band` fills the area between the first two curves."""
+    """Return the chart's HTML; `band` fills the area between the first two curves."""
     drawn = [_stretches(curve, x_axis, y_axis) for curve in curves]
     inside = [_grid(y_axis), extra]
     if band:
         inside.append(f'<path class="band" d="{band_path(drawn[0], drawn[1])}"/>')
-    for level in levels:
-        y = _height(y_axis, level.y)
-        if y is not None:
-            inside.append(f'<path class="level {level.tone}" d="M0 {y:g}H{WIDTH}"/>')
-    # The first curve is the one that matters: it goes on top.
+    heights = [(level, y) for level in levels if (y := _height(y_axis, level.y)) is not None]
+    inside += [f'<path class="level grey" d="M0 {y:g}H{WIDTH}"/>' for _, y in heights]
+    # The first curve is the most important: it is drawn on top.
     for curve, stretches in reversed(list(zip(curves, drawn, strict=True))):
         if stretches:
             inside.append(
@@ -109,18 +106,14 @@ def plot(
         (stretches[-1][-1][1], curve.tone, curve.name, curve.value)
         for curve, stretches in zip(curves, drawn, strict=True)
         if stretches
-    ] + [
-        (y, level.tone, level.name, level.value)
-        for level in levels
-        if (y := _height(y_axis, level.y)) is not None
-    ]
+    ] + [(y, "grey", level.name, level.value) for level, y in heights]
     return frame(x_axis, y_axis, "".join(inside), _end_labels(ends), readings, alt)
 
 
 def frame(
     x_axis: Axis, y_axis: Axis, inside: str, ends: str, readings: Readings | None, alt: str
 ) -> str:
-    """Axes, tick labels and titles around what is drawn `inside`."""
+    """Return axes, tick labels and titles around the drawing `inside`."""
     y_labels = "".join(
         f'<text x="100%" dx="-8" y="{1 - float(y_axis.at(tick)):.2%}">{escape(label)}</text>'
         for tick, label in zip(y_axis.ticks, y_axis.labels, strict=True)
@@ -146,18 +139,17 @@ def _stretches(curve: Curve, x_axis: Axis, y_axis: Axis) -> list[Points]:
     if curve.kind != "steps":
         return stretches
     stretches = [stepped(points) for points in stretches]
-    if stretches:
-        # What is held is held to the end.
+    if stretches:  # the last value lasts to the end of the chart
         stretches[-1].append((WIDTH, stretches[-1][-1][1]))
     return stretches
 
 
 def _dots(curve: Curve, x_axis: Axis, y_axis: Axis) -> str:
-    """Dots on the curve's own points, if it wants them and they are few; a lone point has one."""
+    """Return dots at the points of a curve with `dots`, if they are few; a lone point has one."""
     points = [p for stretch in placed(curve.x, curve.y, x_axis, y_axis) for p in stretch]
     if len(points) > (MOST_DOTS if curve.dots else 1):
         return ""
-    return f'<path class="dots {curve.tone}" d="{dots_path(points)}"/>'
+    return f'<path class="dots {curve.tone}" d="{line_path([[point] for point in points])}"/>'
 
 
 def _grid(y_axis: Axis) -> str:
@@ -176,7 +168,7 @@ def _height(y_axis: Axis, value: float) -> float | None:
 
 
 def _end_labels(ends: Sequence[tuple[float, str, str, str]]) -> str:
-    """Labels beside the ends of curves, moved apart where they would overlap."""
+    """Return labels beside the ends of curves, moved apart where they would overlap."""
     ends = sorted(ends, key=lambda end: end[0])
     tops = apart([end[0] for end in ends], LABEL_HEIGHT, HEIGHT)
     return "".join(
@@ -187,7 +179,7 @@ def _end_labels(ends: Sequence[tuple[float, str, str, str]]) -> str:
 
 
 def apart(wanted: Sequence[float], size: float, limit: float) -> list[float]:
-    """Increasing centres near the wanted ones, `size` apart, within the limit if they all fit."""
+    """Return centres near the wanted ones, `size` apart, within the limit if they all fit."""
     centres: list[float] = []
     for centre in wanted:
         lowest = centres[-1] + size if centres else size / 2
@@ -200,7 +192,7 @@ def apart(wanted: Sequence[float], size: float, limit: float) -> list[float]:
 
 
 def _encoded(readings: Readings, x_axis: Axis) -> str:
-    """Some of the readings as JSON for an attribute: places in thousandths, and texts."""
+    """Return some of the readings as JSON for an attribute: places in thousandths, and texts."""
     places = x_axis.at(readings.x)
     columns = np.nan_to_num(places * MOST_READINGS).astype(int)
     some = np.flatnonzero((np.diff(columns, append=-1) != 0) & np.isfinite(places))

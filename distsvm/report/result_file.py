@@ -1,4 +1,4 @@
-"""result.json as the report reads it: every value that reaches the page has the type it claims."""
+"""The facts of result.json, with the types of all values checked."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from distsvm import checks
 from distsvm.errors import DAMAGE, CheckpointError
 from distsvm.storage import Place, read_json
 
-# JSON has no infinity: a bound that was never found is written as null.
+# JSON has no infinity: null stands for a bound that was never found.
 UNKNOWN = {"primal": math.inf, "dual": -math.inf, "gap": math.inf}
 
 
 def read_result(path: Place) -> dict[str, Any] | None:
-    """What the report needs of result.json; None where the file does not exist."""
+    """Return the checked facts of result.json; None where the file does not exist."""
     if not path.exists():
         return None
     data = read_json(path, CheckpointError)
@@ -29,14 +29,14 @@ def _checked(data: Any) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise ValueError("it is not an object")
     bounds = {
-        name: unknown if data[name] is None else _real(name, data[name])
+        name: unknown if data[name] is None else _number(name, data[name])
         for name, unknown in UNKNOWN.items()
     }
     names = ("C", "eps", "rel_gap", "bound_on_rounds")  # earlier versions wrote no rel_gap
-    limits = {name: _optional(name, data.get(name)) for name in names}
+    limits = {name: None if data.get(name) is None else _number(name, data[name]) for name in names}
     texts = {name: _text(name, data[name]) for name in ("certificate", "stop_reason")}
     checks.whole("n_rounds", data["n_rounds"])
-    seconds = {str(name): _real(f"seconds of {name}", s) for name, s in data["seconds"].items()}
+    seconds = {str(name): _number(f"seconds of {name}", s) for name, s in data["seconds"].items()}
     if "total" not in seconds:
         raise ValueError("seconds has no total")
     return {
@@ -53,25 +53,21 @@ def _activity(one: Any) -> dict[str, Any]:
         raise ValueError(f"shards is {one['shards']!r:.40}, expected a list")
     return {
         "worker": one["worker"], "n_restarts": one["n_restarts"],
-        "n_shards": len(one["shards"]), "busy_s": _real("busy_s", one["busy_s"]),
+        "n_shards": len(one["shards"]), "busy_s": _number("busy_s", one["busy_s"]),
     }  # fmt: skip
 
 
 def _best(found: Any) -> dict[str, Any] | None:
     if found is None:
         return None
-    return {name: _real(name, found[name]) for name in ("round", "loss")}
+    return {name: _number(name, found[name]) for name in ("round", "loss")}
 
 
-def _real(name: str, value: Any) -> float:
-    """A number, which need not be finite."""
+def _number(name: str, value: Any) -> float:
+    """Return a number, finite or not."""
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         raise ValueError(f"{name} is {value!r:.40}, expected a number")
     return float(value)
-
-
-def _optional(name: str, value: Any) -> float | None:
-    return None if value is None else _real(name, value)
 
 
 def _text(name: str, value: Any) -> str:

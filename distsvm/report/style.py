@@ -1,11 +1,11 @@
-"""How the page looks, and the few lines that answer the pointer."""
+"""The style of the page, and the script that shows readings under the pointer."""
 
 from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
 
-# Tones keep their distance for all kinds of colour vision, and their contrast as text.
+# Tones differ for all kinds of colour vision, and have enough contrast as text.
 STYLE = """
 :root{color-scheme:light dark;--page:#f5f6f8;--card:#fff;--edge:#e1e5ea;--text:#1b222c;
 --dim:#5a6472;--grid:#e8ebef;--axis:#97a1ae;--a:#0a68ad;--b:#b8480b;--c:#08775a;--grey:#5f6a78;
@@ -125,5 +125,5 @@ document.querySelectorAll("[data-readings]").forEach(plot => {
 
 
 def hashed(text: str) -> str:
-    """The source of a Content-Security-Policy that allows this style or script, and no other."""
+    """Return a source of a Content-Security-Policy that allows only this style or script."""
     return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -18,7 +18,7 @@ Row = tuple[str, str, str]
 
 
 def configuration(view: RunView) -> str:
-    """Every parameter: those that were given first, the defaults dimmed."""
+    """Return the table of all parameters: given ones first, then defaults, dimmed."""
     given, defaults, usual = [], [], TrainConfig().values()
     for name, value in view.config.values().items():
         if value == usual[name]:
@@ -30,7 +30,7 @@ def configuration(view: RunView) -> str:
 
 
 def facts(view: RunView) -> str:
-    """Task, data and versions, a table each."""
+    """Return tables of task, data and versions."""
     return (
         _table("Task", _task(view))
         + _table("Data", _data(view))
@@ -39,7 +39,7 @@ def facts(view: RunView) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value of JSON as text of bounded length."""
+    """Return a JSON value as text of bounded length."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -70,7 +70,7 @@ def _array(values: Any) -> str:
 
 
 def _used(view: RunView, name: str) -> str:
-    """What a default came to, where the run has recorded it."""
+    """Return the value that a default had, where the run has recorded it."""
     used = (view.last_result or {}).get(name) if name in ("C", "eps") else None
     if used is not None and not (name == "C" and view.config.C_per_example is not None):
         return f"used: {number(used, 6)}"
@@ -83,10 +83,11 @@ def _task(view: RunView) -> list[Row]:
     task = view.run.get("task") or {}
     rows = [("task", str(task.get("task", "unknown")), "")]
     for name, value in task.get("fields", {}).items():
-        # An array is described in two ways, so only what began empty counts as learned.
+        # run.json and the model describe arrays differently: only a field without a value in
+        # run.json counts as learned.
         later = view.learned.get(name, value)
         if later is None and value is None:
-            continue  # not given, and nothing that a reader knows
+            continue
         if value or later == value:
             rows.append((name, shown(value), ""))
         else:
@@ -105,7 +106,6 @@ def _data(view: RunView) -> list[Row]:
 
 
 def _source(title: str, source: Any, otherwise: str) -> list[Row]:
-    """The paths and options of data in files."""
     if not isinstance(source, dict) or not source.get("paths"):
         return [(title, otherwise, "")]
     paths = list(source["paths"])
@@ -127,9 +127,9 @@ def _versions(view: RunView) -> list[Row]:
 
 def _table(title: str, rows: Iterable[Row], dimmed: Iterable[Row] = (), note: str = "") -> str:
     lines = [_row(row) for row in rows] + [_row(row, ' class="dim"') for row in dimmed]
-    said = f'<p class="note">{escape(note)}</p>' if note else ""
+    above = f'<p class="note">{escape(note)}</p>' if note else ""
     return (
-        f'<section class="card"><h3>{escape(title)}</h3>{said}<table class="facts">'
+        f'<section class="card"><h3>{escape(title)}</h3>{above}<table class="facts">'
         f"{''.join(lines)}</table></section>\n"
     )
 

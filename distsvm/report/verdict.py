@@ -1,4 +1,4 @@
-"""The verdict: why the run stopped, how close to the optimum it is, and what it took."""
+"""The verdict: why the run stopped, how close it is to the optimum, and its effort."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from distsvm.solvers.round import Round, shown_columns
 
 
 def verdict(view: RunView) -> str:
-    """The first card of the page."""
+    """Return the first card of the page."""
     mood, headline, text = _words(view)
     tiles = "".join(
         f'<div class="tile{" wide" if wide else ""}"><dt>{escape(name)}</dt>'
@@ -26,7 +26,7 @@ def verdict(view: RunView) -> str:
 
 
 def _words(view: RunView) -> tuple[str, str, str]:
-    """Mood, headline and explanation."""
+    """Return mood, headline and explanation."""
     result = view.result
     if result is None:
         return _unfinished(view)
@@ -44,12 +44,12 @@ def _words(view: RunView) -> tuple[str, str, str]:
         ),
         "max_rounds": (
             "stopped", "Stopped at the limit of rounds",
-            f"Ended {ended}, as many as were allowed; the gap below is what they reached.",
+            f"Ended {ended}, the limit; below is the gap that they reached.",
         ),
         "max_seconds": (
             "stopped", "Stopped at the time limit",
             f"Ended {ended} and {seconds(result['seconds']['total'])}; "
-            "the gap below is what they reached.",
+            "below is the gap that they reached.",
         ),
         "validation": (
             "good", "Stopped early by the validation loss",
@@ -76,12 +76,12 @@ def _words(view: RunView) -> tuple[str, str, str]:
 
 def _unfinished(view: RunView) -> tuple[str, str, str]:
     if view.last is None:
-        return "going", "No round yet", "The run has begun, and has not recorded a round so far."
+        return "going", "No round yet", "The run has begun, but has recorded no round yet."
     written = (view.path / "history.jsonl").stat().st_mtime
     when = datetime.fromtimestamp(written).strftime("%Y-%m-%d %H:%M:%S")
     text = (
-        f"There is no result: the run is still going, or was ended from outside. Shown is what "
-        f"{counted(len(view.history), 'round')} tell, the last of them written at {when}."
+        "There is no result: the run is not finished, or was killed. The charts show "
+        f"{counted(len(view.history), 'round')}; the last was written at {when}."
     )
     if view.last_result is not None:
         text += f" An earlier session ended after round {count(view.last_result['n_rounds'])}."
@@ -89,7 +89,7 @@ def _unfinished(view: RunView) -> tuple[str, str, str]:
 
 
 def _tiles(view: RunView) -> list[tuple[str, str, str, bool]]:
-    """Name, value, note and whether it is one of the large ones."""
+    """Return name, value and note of each tile, and whether the tile is large."""
     primal, dual, gap = view.bound("primal"), view.bound("dual"), view.bound("gap")
     C, eps, asked = view.known("C"), view.known("eps"), view.known("rel_gap")
     tiles = [
@@ -105,15 +105,11 @@ def _tiles(view: RunView) -> list[tuple[str, str, str, bool]]:
     note = "gap / primal" if asked is None else _compared(relative, asked, "rel_gap")
     tiles.append(("Relative gap", number(relative), note, True))
     tiles.append(("Certificate", *_certificate(view), True))
-    last = view.last
-    if last is not None:
-        tiles += _costs(view)
-    return tiles
+    return tiles if view.last is None else tiles + _costs(view, view.last)
 
 
-def _costs(view: RunView) -> list[tuple[str, str, str, bool]]:
-    last, result, n = view.last, view.result, view.n_examples
-    assert last is not None
+def _costs(view: RunView, last: Round) -> list[tuple[str, str, str, bool]]:
+    result, n = view.result, view.n_examples
     bound = None if result is None else result["bound_on_rounds"]
     passes = (
         "" if n is None else f"{number(last.n_oracle_calls / n)} for each of {count(n)} examples"
@@ -133,7 +129,6 @@ def _costs(view: RunView) -> list[tuple[str, str, str, bool]]:
 
 
 def _own(last: Round) -> list[tuple[str, str, str, bool]]:
-    """The solver's own columns."""
     tiles = []
     for column in shown_columns(last):
         note = column.help

@@ -1,9 +1,9 @@
-"""What a report knows of a run, whether it ended, is still going, or was killed."""
+"""The facts of a run that a report shows, whether the run ended, is under way, or was killed."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,13 +18,12 @@ from distsvm.storage import MANIFEST, Place, Where, place, read_arrays, read_jso
 from distsvm.training.config import TrainConfig
 from distsvm.training.run_folder import RunFolder
 
-# Arrays up to this length are shown in full.
-SHORT = 12
+SHORT = 12  # the longest array that is shown in full
 
 
 @dataclass(frozen=True)
 class WorkerShare:
-    """What one worker did in the run's last session."""
+    """One worker's part of the run's last session."""
 
     worker: int
     busy_s: float
@@ -40,12 +39,11 @@ class RunView:
     Parameters
     ----------
     run : dict
-        run.json; the configuration is apart.
-    history : list of Round
+        run.json without the configuration.
     last_result : dict or None
-        result.json as read_result returns it; it may be that of a session before the last.
+        result.json as read_result returns it, possibly of a session before the last.
     learned : dict
-        The fields of the task after training, from the run's model; of its arrays only the labels.
+        The fields of the model's task; of its arrays only the labels.
     """
 
     path: Place
@@ -54,11 +52,10 @@ class RunView:
     history: list[Round]
     last_result: dict[str, Any] | None
     learned: dict[str, Any]
-    _columns: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def result(self) -> dict[str, Any] | None:
-        """The result of the rounds in the history; None if there is none (yet)."""
+        """The result, if it is that of the last round in the history."""
         result = self.last_result
         if result is None or not self.history:
             return None
@@ -69,13 +66,13 @@ class RunView:
         return self.history[-1] if self.history else None
 
     def known(self, name: str) -> float | None:
-        """C, eps or rel_gap as used; None where the run has not said, or has no such rule."""
+        """Return C, eps or rel_gap as used; None where it is not recorded, or not a rule."""
         used = self.last_result or self.run.get("used") or {}
         value = used[name] if name in used else getattr(self.config, name)
         return None if value is None else float(value)
 
     def bound(self, name: str) -> float:
-        """primal, dual or gap: the result's, else those of the last round; NaN before that."""
+        """Return primal, dual or gap of the result, else of the last round; NaN without rounds."""
         if self.result is not None:
             return self.result[name]
         if self.last is None:
@@ -83,25 +80,22 @@ class RunView:
         return float(getattr(self.last, "best_primal" if name == "primal" else name))
 
     def column(self, name: str) -> np.ndarray:
-        """One field of every round as floats, None as NaN."""
-        if name not in self._columns:
-            values = [record.value(name) for record in self.history]
-            self._columns[name] = np.array(values, dtype=float)
-        return self._columns[name]
+        """Return one field of every round as floats, with NaN for None."""
+        return np.array([record.value(name) for record in self.history], dtype=float)
 
-    @cached_property
+    @property
     def fresh(self) -> np.ndarray:
-        """Which rounds were fresh."""
+        """A mask of the fresh rounds."""
         return np.array([record.kind == "fresh" for record in self.history], dtype=bool)
 
     @property
     def n_examples(self) -> int | None:
-        """How many examples there are, where the run says so."""
+        """The number of examples; None where it is not recorded."""
         n = self.run.get("used", {}).get("n_examples")
         return n if isinstance(n, int) and n > 0 else None
 
     def seconds(self) -> dict[str, float]:
-        """Seconds by phase; without a result, loading is not told apart from the rest."""
+        """Return seconds by phase; without a result, "load and other" is one phase."""
         if self.result is not None:
             phases = dict(self.result["seconds"])
             phases.pop("total", None)
@@ -117,13 +111,13 @@ class RunView:
         return self._session_start_s > 0
 
     def load_s(self) -> float:
-        """Seconds until the first round could begin; 0 where nobody recorded them."""
+        """Return seconds before the first round; 0 where they are not recorded."""
         if self.result is None or self.resumed:
             return 0.0
         return self.result["seconds"].get("load", 0.0)
 
     def workers(self) -> list[WorkerShare]:
-        """Each worker's busy time and its share of the last session."""
+        """Return each worker's busy time and its share of the last session."""
         if self.last is None:
             return []
         if self.result is not None and self.result["activity"]:
@@ -143,7 +137,7 @@ class RunView:
 
     @cached_property
     def _session_start_s(self) -> float:
-        """When the last session began: workers' clocks start again when a run is resumed."""
+        """Start of the last session: a resumed run's busy times start again at 0."""
         start = 0.0
         for before, after in zip(self.history[:-1], self.history[1:], strict=True):
             if len(after.busy_s) != len(before.busy_s) or sum(after.busy_s) < sum(before.busy_s):
@@ -152,7 +146,7 @@ class RunView:
 
 
 def read_run(run_dir: Where) -> RunView:
-    """Read a run's folder; anything else is refused with a CheckpointError."""
+    """Read a run's folder; any other folder raises a CheckpointError."""
     path = place(run_dir)
     if not (path / "run.json").is_file():
         raise CheckpointError(f"{path} is not the folder of a run: it has no run.json")
@@ -170,7 +164,7 @@ def read_run(run_dir: Where) -> RunView:
 
 
 def _learned(folder: Place) -> dict[str, Any]:
-    """The fields of a saved model's task; arrays other than the labels mean nothing to a reader."""
+    """Return the fields of a saved model's task; of its arrays only the labels."""
     path = folder / MANIFEST
     manifest = read_json(path, CheckpointError) if path.exists() else {}
     fields = manifest.get("fields", {}) if isinstance(manifest, dict) else None

@@ -1,4 +1,4 @@
-"""Risks: what solvers talk to. Which one answers a solver is chosen here, apart from solvers."""
+"""Risks: the interface of solvers to the examples. The risk is chosen here, apart from solvers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from distsvm.risks.example import ExampleRisk
 R = TypeVar("R", bound=Risk)
 
 LINEAR: dict[type, type[Risk]] = {CutRisk: ExampleRisk}
-"""The risk of linear models for each kind that is a contract; other kinds are their own."""
+"""The risk of linear models for each kind that is abstract."""
 
 
 def make_risk(kind: type[R], workers: Workers) -> R:
-    """The risk of this kind for the examples of these workers."""
-    return cast(R, LINEAR.get(kind, kind).of(workers))
+    """Return the risk of this kind for the examples of these workers."""
+    return cast(R, LINEAR.get(kind, kind)(workers))

@@ -1,7 +1,7 @@
 """The driver's products and sums of long vectors, in pieces that stay in the processor's cache.
 
-Pieces are shared out to all cores, which have nothing else to do while the driver is at work; what
-is added to what does not depend on how many there are.
+All cores share the pieces, as they are idle while the driver works. The order of additions does not
+depend on the number of cores.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FEW = 3
 
 
 def products(vectors: Sequence[Vector], other: Vector) -> np.ndarray:
-    """⟨vector, other⟩ of each vector."""
+    """Return ⟨vector, other⟩ of each vector."""
     ends = _ends(other.size)
     cut, parts = _Cut(other, ends), [_Cut(v, ends) for v in vectors]
     sums = np.zeros((ends.size - 1, len(vectors)))
@@ -31,7 +31,7 @@ def products(vectors: Sequence[Vector], other: Vector) -> np.ndarray:
     def work(pieces: range) -> None:
         room = np.zeros(min(PIECE, other.size))
         for piece in pieces:
-            # The other vector's piece, dense, is in the cache while all vectors go past it.
+            # The dense piece of the other vector stays in the cache for all vectors.
             start, own = int(ends[piece]), cut.part(piece)
             dense = own.value if own.at is None else room[: ends[piece + 1] - start]
             if own.at is not None:
@@ -50,7 +50,7 @@ def products(vectors: Sequence[Vector], other: Vector) -> np.ndarray:
 
 
 def combination(vectors: Sequence[Vector], coefficients: np.ndarray, dim: int) -> np.ndarray:
-    """Σ coefficient·vector, dense."""
+    """Return Σ coefficient·vector, dense."""
     ends = _ends(dim)
     terms = _terms(vectors, coefficients, ends)
     out = np.zeros(dim)
@@ -66,7 +66,7 @@ def combination(vectors: Sequence[Vector], coefficients: np.ndarray, dim: int) -
 def advance(
     w: np.ndarray, vectors: Sequence[Vector], coefficients: np.ndarray
 ) -> tuple[float, float]:
-    """w += change, in its place, with change = Σ coefficient·vector.
+    """Add change = Σ coefficient·vector to w in place.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def advance(
     ends = _ends(w.size)
     terms = _terms(vectors, coefficients, ends)
     sums = np.zeros((ends.size - 1, 2))
-    # Touching places of all over memory one by one costs a few times as much as all in a row.
+    # Single entries all over memory cost a few times as much as all entries in a row.
     n_places = sum(v.index.size if isinstance(v, SparseVector) else w.size for v in vectors)
     few = FEW * n_places < w.size
 
@@ -109,7 +109,7 @@ def _terms(vectors: Sequence[Vector], coefficients: np.ndarray, ends: np.ndarray
 
 
 def _add_piece(terms: Terms, piece: int, start: int, out: np.ndarray) -> None:
-    """Add the terms in one piece, whose place 0 is `start`, to out."""
+    """Add the terms in one piece, which begins at entry `start`, to out."""
     for factor, vector in terms:
         part = vector.part(piece)
         if part.at is None:

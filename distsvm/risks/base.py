@@ -1,4 +1,4 @@
-"""Risk: what a cutting-plane loop talks to, so that it never sees an example."""
+"""Risk: the interface of a solver to the examples, which the solver itself never sees."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from distsvm.cuts.cut import Cut
 from distsvm.executors.base import Executor
-from distsvm.risks.points import Point
+from distsvm.risks.points import LinearPoint
 from distsvm.vectors import Vector
 
 
 @dataclass(frozen=True, eq=False)
 class Workers:
-    """Where the examples are, as far as a risk has to know it.
+    """The workers of the training data, with what a risk needs.
 
     Parameters
     ----------
@@ -43,20 +43,21 @@ class Workers:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Cuts of every block found at one w, and what is known of the risk there.
+    """Cuts of every block found at one w, and bounds of the risk there.
 
     Parameters
     ----------
     cuts : list of Cut, one a block
     risk : float
-        R(w), or an upper bound of it where `exact` is False; means something only if `fresh`.
+        R(w), or an upper bound of it where `exact` is False; valid only if `fresh`.
     fresh : bool
-        Whether every example was asked at this very w; only then may the answer certify.
+        Whether the oracle was called for every example at this very w; only then the answer
+        certifies.
     exact : bool
     n_calls, n_hits, n_planes : int
-        Oracle calls made, examples served from caches, planes held in them now.
+        Oracle calls made, examples served from caches, planes in the caches now.
     late : bool
-        Whether the time was over before all that were to be asked were. The cuts hold all the same.
+        Whether the time limit came before all oracle calls were made. The cuts are true anyway.
     """
 
     cuts: list[Cut]
@@ -69,60 +70,56 @@ class Answer:
     late: bool = False
 
 
-class Risk(ABC):
-    """R(w) for a solver: it asks the workers, and it alone multiplies vectors.
+class Risk:
+    """R(w) for a solver: it calls the workers, and it alone multiplies vectors.
 
     Attributes
     ----------
     dim : int
-        The length of the array that stands for a point.
+        The length of the array of a point.
     n_blocks : int
     """
 
-    dim: int
-    n_blocks: int
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self.dim, self.n_blocks = workers.dim, len(workers.blocks)
 
-    @classmethod
-    @abstractmethod
-    def of(cls, workers: Workers) -> Risk:
-        """The risk of the examples that these workers have."""
-
-    @abstractmethod
-    def point(self, w: np.ndarray) -> Point:
-        """The point that this array stands for; changes of the one are changes of the other."""
+    def point(self, w: np.ndarray) -> LinearPoint:
+        """Return the point of this array; changes of the one are changes of the other."""
+        return LinearPoint(w)
 
     def zero(self) -> np.ndarray:
-        """What stands for w = 0."""
+        """Return the array of w = 0."""
         return np.zeros(self.dim)
 
 
-class CutRisk(Risk):
+class CutRisk(Risk, ABC):
     """R(w) as a source of cuts: R(w') ≥ Σ_block b − ⟨a, w'⟩ for every cut and every w'."""
 
     @abstractmethod
     def fresh(self, w: np.ndarray) -> Answer:
-        """Ask the oracle about every example at w."""
+        """Call the oracle for every example at w."""
 
     @abstractmethod
     def cached(self, w: np.ndarray) -> Answer:
-        """Look into the caches only."""
+        """Search the caches only."""
 
     @abstractmethod
     def refresh(self, w: np.ndarray, round_number: int, fraction: float) -> Answer:
-        """Ask the oracle about a further part of the examples at w, the caches about the rest."""
+        """Call the oracle for a further part of the examples at w; search caches for the rest."""
 
     @abstractmethod
     def is_empty(self, cut: Cut) -> bool:
-        """Whether this is the truth's cut (0, 0), which is in every block without being there."""
+        """Return whether this is the truth's cut (0, 0), which every block has implicitly."""
 
     @abstractmethod
     def gram_row(self, cut: Cut, cuts: Sequence[Cut]) -> np.ndarray:
-        """⟨cut.a, a⟩ for every one of `cuts`."""
+        """Return ⟨cut.a, a⟩ for every one of `cuts`."""
 
     @abstractmethod
     def combine(self, vectors: Sequence[Vector], coefficients: np.ndarray) -> Vector:
-        """Σ coefficient·vector."""
+        """Return Σ coefficient·vector."""
 
     @abstractmethod
     def weights(self, cuts: Sequence[Cut], alpha: np.ndarray) -> np.ndarray:
-        """w = Σ α·a."""
+        """Return w = Σ α·a."""

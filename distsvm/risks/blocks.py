@@ -1,4 +1,4 @@
-"""The dual over planes where they live: one block a host, asked together at one w."""
+"""The dual over the planes of workers: each host has one block, and all climb at one w."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from distsvm.messages import Ascended, Ascent, Holding
 from distsvm.oracles.climber import Live
 from distsvm.risks.algebra import combination
 from distsvm.risks.base import Risk, Workers
-from distsvm.risks.points import LinearPoint
 from distsvm.vectors import Vector
 
 
@@ -26,24 +25,16 @@ class BlockRisk(Risk):
     """
 
     def __init__(self, workers: Workers) -> None:
-        self._workers, self._hosts = workers, range(len(workers.blocks))
-        self.dim, self.total_weight = workers.dim, workers.total_weight
-        self.n_blocks = len(workers.blocks)
+        super().__init__(workers)
+        self._hosts, self.total_weight = range(self.n_blocks), workers.total_weight
         self.n_apart = 1 if workers.together else self.n_blocks
 
-    @classmethod
-    def of(cls, workers: Workers) -> BlockRisk:
-        return cls(workers)
-
-    def point(self, w: np.ndarray) -> LinearPoint:
-        return LinearPoint(w)
-
     def sum(self, vectors: Sequence[Vector]) -> np.ndarray:
-        """Σ vector, dense."""
+        """Return Σ vector, dense."""
         return combination(vectors, np.ones(len(vectors)), self.dim)
 
     def hold(self, C: float, memory_mb: float, seed: int) -> None:
-        """Begin with all α at the truths; a worker that has to be built again begins so too."""
+        """Begin with all α at the truths; so does a worker that is built again."""
         own_mb = memory_mb / self.n_blocks
         self._workers.executor.prepare(
             "on_part", "hold", C / self.total_weight, own_mb, seed, self.n_apart,
@@ -51,9 +42,9 @@ class BlockRisk(Risk):
         )  # fmt: skip
 
     def rescale(self, C: float, factor: float, taken: Sequence[float]) -> None:
-        """Go on at this C, with every α `factor` times what was taken of its block's last changes.
+        """Change C, with every α times `factor` after the taken part of its block's last changes.
 
-        A worker that has to be built again begins with all α at the truths, at this C.
+        A worker that is built again begins with all α at the truths, at this C.
         """
         self._workers.executor.prepare(
             "on_part", "rescale", C / self.total_weight, factor, shards=self._hosts,
@@ -61,14 +52,17 @@ class BlockRisk(Risk):
         )  # fmt: skip
 
     def ascend(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> list[Ascended]:
-        """One round of every block, in the order of the blocks."""
+        """Return the results of one round, in the order of the blocks."""
         live = (Live(),) if self._workers.together else ()
         return self._workers.executor.run(
             "on_part", "ascend", w, point, todo, *live, shards=self._hosts
         )
 
     def back_up(self) -> bool:
-        """Copy all planes to the driver, for workers that are built again; False if they cannot."""
+        """Copy all planes to the driver, for workers that are built again.
+
+        Return False if a worker cannot copy its planes.
+        """
         executor = self._workers.executor
         planes = executor.run("copy", shards=self._hosts)
         if any(own is None for own in planes):
@@ -77,5 +71,5 @@ class BlockRisk(Risk):
         return True
 
     def holdings(self) -> list[Holding]:
-        """Σ α·p and Σ α·q of each block before the last round's changes."""
+        """Return Σ α·p and Σ α·q of each block before the last round's changes."""
         return self._workers.executor.run("on_part", "holding", shards=self._hosts)

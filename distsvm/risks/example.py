@@ -1,4 +1,4 @@
-"""The risk of examples: R(w) = Σ c_i·H_i(w) / Σ c_i, asked of the workers that own them."""
+"""The risk of examples: R(w) = Σ c_i·H_i(w) / Σ c_i, computed by the workers that own them."""
 
 from __future__ import annotations
 
@@ -10,28 +10,16 @@ import numpy as np
 from distsvm.cuts.cut import Cut
 from distsvm.messages import Sums
 from distsvm.risks.algebra import combination, products
-from distsvm.risks.base import Answer, CutRisk, Workers
-from distsvm.risks.points import LinearPoint
+from distsvm.risks.base import Answer, CutRisk
 from distsvm.vectors import Vector, compact, dot, scale, to_dense
 
-# Vectors up to this length stay dense, and are multiplied as one matrix: saving bytes or products
-# there would cost more time in Python than it is worth.
+# Vectors up to this length stay dense, and are multiplied as one matrix: sparse ones would save
+# less than they cost in Python.
 SHORT = 4096
 
 
 class ExampleRisk(CutRisk):
     """Turns w into cuts by one call of every shard; one block unless each has a slack."""
-
-    def __init__(self, workers: Workers) -> None:
-        self._workers = workers
-        self.dim, self.n_blocks = workers.dim, len(workers.blocks)
-
-    @classmethod
-    def of(cls, workers: Workers) -> ExampleRisk:
-        return cls(workers)
-
-    def point(self, w: np.ndarray) -> LinearPoint:
-        return LinearPoint(w)
 
     def fresh(self, w: np.ndarray) -> Answer:
         return self._answer("fresh", w)
@@ -88,7 +76,7 @@ def _stacked(cuts: Sequence[Cut]) -> np.ndarray:
 
 
 def _canonical(a: Vector) -> Vector:
-    """The form that the vector's own entries ask for, whatever form the executor brought it in.
+    """Return the vector in the form that its entries determine, whatever the executor's was.
 
     The order of a product's sum depends on the form, and bits depend on the order.
     """

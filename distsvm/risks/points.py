@@ -1,66 +1,47 @@
-"""Points: w as its risk has it, so that no solver multiplies a vector itself."""
+"""Points: w in the terms of its risk, so that no solver multiplies a vector itself."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
 
 import numpy as np
 
 from distsvm.risks.algebra import advance
 from distsvm.vectors import Vector, add_into, dot, mix, mix_into
 
-P = TypeVar("P", bound="Point")
-
-
-class Point(Protocol):
-    """A w, in the terms of one risk.
-
-    `w` is the array that stands for it in checkpoints and messages: w itself for a linear model.
-    """
-
-    w: np.ndarray
-
-    @property
-    def norm2(self) -> float:
-        """‖w‖², computed anew each time."""
-
-    def inner(self, a: Vector) -> float:
-        """⟨a, w⟩ for the vector of a cut."""
-
-    def mix(self: P, other: P, share: float) -> P:
-        """(1 − share)·w + share·other, as a new point."""
-
 
 class LinearPoint:
-    """A w that is an array of length dim; the methods that change it say so."""
+    """The point of a linear model: `w` is an array of length dim, also in checkpoints."""
 
     def __init__(self, w: np.ndarray) -> None:
         self.w = w
 
     @property
     def norm2(self) -> float:
+        """‖w‖², computed at each call."""
         return dot(self.w, self.w)
 
     def inner(self, a: Vector) -> float:
+        """Return ⟨a, w⟩ for the vector of a cut."""
         return dot(a, self.w)
 
     def mix(self, other: LinearPoint, share: float) -> LinearPoint:
+        """Return (1 − share)·w + share·other, as a new point."""
         return LinearPoint(mix(self.w, other.w, share))
 
     def copy(self) -> LinearPoint:
-        """The same w, which changes apart from this one."""
+        """Return a point with a copy of w."""
         return LinearPoint(np.array(self.w))
 
     def minus(self, other: LinearPoint) -> LinearPoint:
-        """w − other, as a new point."""
+        """Return w − other, as a new point."""
         return LinearPoint(self.w - other.w)
 
     def scaled(self, factor: float) -> LinearPoint:
-        """factor·w, as a new point."""
+        """Return factor·w, as a new point."""
         return LinearPoint(factor * self.w)
 
-    # --- changes in its place --------------------------------------------------------------
+    # --- changes in place ------------------------------------------------------------------
 
     def add(self, coefficient: float, a: Vector | LinearPoint) -> None:
         """w += coefficient·a."""

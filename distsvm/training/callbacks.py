@@ -1,4 +1,4 @@
-"""What may watch a run. A callback gets frozen records and cannot steer w."""
+"""Callbacks: they get frozen records of a run and cannot change w."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = logging.getLogger("distsvm")
 
 @dataclass(frozen=True)
 class RunStart:
-    """What is known when the first round begins."""
+    """The facts that are known before the first round."""
 
     n_examples: int
     dim: int
@@ -48,7 +48,7 @@ class PathStep:
 
 
 class Callback:
-    """Does nothing at every event; override what you need."""
+    """The events of a run; override the methods that you need."""
 
     def on_step(self, step: PathStep) -> None:
         """Before each run of a path, whose other events follow; never called by train."""
@@ -67,27 +67,26 @@ class Callback:
 
 
 class LogRounds(Callback):
-    """Tells of rounds: fresh ones at verbose 1, all of them at 2."""
+    """Logs fresh rounds at verbose 1, all rounds at 2."""
 
     def __init__(self, verbose: int) -> None:
         self.verbose = verbose
 
     def on_round(self, record: Round) -> None:
         if self.verbose >= 2 or record.kind == "fresh":
-            own = shown_columns(record)
-            held = ", ".join(f"{c.text(record)} {c.label}" for c in own)
-            _tell(
+            columns = ", ".join(f"{c.text(record)} {c.label}" for c in shown_columns(record))
+            _log(
                 f"round {record.number} {record.kind}: primal {record.best_primal:.6g} "
-                f"dual {record.dual:.6g} gap {record.gap:.3g}, {held}, "
+                f"dual {record.dual:.6g} gap {record.gap:.3g}, {columns}, "
                 f"{record.n_oracle_calls} oracle calls, {record.elapsed_s:.1f} s"
             )
 
     def on_end(self, result: TrainResult) -> None:
-        _tell(f"ended by {result.stop_reason}: {result.in_words}")
+        _log(f"ended by {result.stop_reason}: {result.in_words}")
 
 
-def _tell(text: str) -> None:
-    """Log a line; where logging would drop it, because nothing is set up, write it to stderr."""
+def _log(text: str) -> None:
+    """Log a line; write it to stderr where no logging is set up, which would drop it."""
     if log.isEnabledFor(logging.INFO) and log.hasHandlers():
         log.info("%s", text)
     else:

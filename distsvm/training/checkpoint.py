@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
@@ -34,10 +34,11 @@ FORMAT = 2
 
 
 Files: TypeAlias = list[tuple[str, "str | None"]]
+"""Path and digest of each shard's planes; no digest for planes that were not written."""
 
 
 class Written(NamedTuple):
-    """A checkpoint that was written: its size, and path and digest of each shard's planes."""
+    """A checkpoint that was written: its size, and the files of its planes."""
 
     n_bytes: int
     files: Files
@@ -45,7 +46,7 @@ class Written(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """A state to go on from: `problem` says what it belongs to, `arrays` is the solver's state."""
+    """The state of a run: `problem` identifies the run, `arrays` is the solver's state."""
 
     folder: Place
     number: int
@@ -57,8 +58,8 @@ class Checkpoint:
     arrays: dict[str, np.ndarray]
 
     @contextmanager
-    def believed(self) -> Iterator[dict[str, np.ndarray]]:
-        """The arrays, to restore a state from; what fails is the file's."""
+    def restoring(self) -> Iterator[dict[str, np.ndarray]]:
+        """Give the arrays to code that restores a state; its errors blame the file."""
         try:
             yield dict(self.arrays)
         except CheckpointError:
@@ -68,75 +69,59 @@ class Checkpoint:
             raise CheckpointError(f"{self.folder} is damaged: {shown}") from error
 
     def plane_files(self) -> Files:
-        """Path and digest of each shard's planes; None for planes that were not written."""
+        """Return the files of each shard's planes."""
         return _plane_files(self.folder, self.planes)
 
 
-def _plane_files(folder: Place, digests: list[str | None]) -> Files:
+def _plane_files(folder: Place, digests: Sequence[str | None]) -> Files:
     return [
-        (str((folder / planes_name(shard)).absolute()), digest)
+        (str((folder / f"planes-{shard:05d}.npz").absolute()), digest)
         for shard, digest in enumerate(digests)
     ]
-
-
-def planes_name(shard: int) -> str:
-    return f"planes-{shard:05d}.npz"
 
 
 def write_checkpoint(
     run_dir: Place,
     *,
     number: int,
-    problem: dict[str, Any],
-    elapsed_s: float,
-    seconds: dict[str, float],
-    notes: dict[str, Any],
     arrays: dict[str, np.ndarray],
     executor: Executor,
     shards: range,
     planes: bool,
     keep: int,
     earlier: Files | None = None,
+    **known: Any,
 ) -> Written:
     """Write the checkpoint after round `number`.
 
-    Each worker writes its own shards' planes, but for those that it has written to the files
-    `earlier`. Without `planes` there are none in it: it needs little room.
+    Each worker writes its own shards' planes, except those that it has written to the files
+    `earlier`. Without `planes` the checkpoint has none, and needs little room. `known` has the
+    other fields of Checkpoint.
     """
     home = checkpoints_home(run_dir)
     folder = home / f"round-{number:08d}"
     with written_aside(folder) as aside:
         digest = write_arrays(aside / "driver.npz", arrays)
-        paths = [
-            (str((aside / planes_name(shard)).absolute()), earlier[shard] if earlier else None)
-            for shard in shards
-        ]
         digests: list[str | None] = [None] * len(shards)
         if planes:
-            digests = executor.run("save_planes", shards=shards, each=paths)
+            paths = [path for path, _ in _plane_files(aside, digests)]
+            each = list(zip(paths, earlier or digests, strict=True))
+            digests = executor.run("save_planes", shards=shards, each=each)
         manifest = {
             "kind": "distsvm checkpoint", "format": FORMAT, "version": __version__,
-            "number": number, "problem": problem, "elapsed_s": elapsed_s, "seconds": seconds,
-            "notes": notes, "digest": digest, "planes": digests,
+            "number": number, **known, "digest": digest, "planes": digests,
         }  # fmt: skip
         write_json(aside / MANIFEST, manifest)
     n_bytes = sum(file.stat().st_size or 0 for file in folder.iterdir())
     for old in (*checkpoint_folders(run_dir)[:-keep], *_left_by_a_kill(home)):
         remove_folder(old)
-    # For workers that are lost later.
     files = _plane_files(folder, digests)
-    executor.recall("recall_planes", shards=shards, each=files)
+    executor.recall("recall_planes", shards=shards, each=files)  # for workers that are lost later
     return Written(n_bytes, files)
 
 
-def latest_checkpoint(run_dir: Place) -> Checkpoint | None:
-    """The newest checkpoint of a run, or None if there is none."""
-    folders = checkpoint_folders(run_dir)
-    return read_checkpoint(folders[-1]) if folders else None
-
-
 def read_checkpoint(folder: Place) -> Checkpoint:
-    """The checkpoint in a folder, refused if it is damaged or too new."""
+    """Return the checkpoint in a folder, refused if it is damaged or too new."""
     manifest = read_manifest(folder / MANIFEST, "checkpoint", FORMAT, CheckpointError)
     try:
         checks.whole("number", manifest["number"])
@@ -149,16 +134,9 @@ def read_checkpoint(folder: Place) -> Checkpoint:
             raise ValueError("planes are no digests")
         for value in (*manifest["seconds"].values(), manifest["notes"]["load_s"]):
             checks.number("seconds", value)
-        return Checkpoint(
-            folder=folder,
-            number=manifest["number"],
-            problem=manifest["problem"],
-            elapsed_s=manifest["elapsed_s"],
-            seconds=manifest["seconds"],
-            notes=manifest["notes"],
-            planes=manifest["planes"],
-            arrays=read_arrays(folder / "driver.npz", CheckpointError, manifest["digest"]),
-        )
+        arrays = read_arrays(folder / "driver.npz", CheckpointError, manifest["digest"])
+        own = {name: manifest[name] for name in ("number", "elapsed_s", *kinds)}
+        return Checkpoint(folder=folder, arrays=arrays, **own)
     except CheckpointError:
         raise
     except DAMAGE as error:
@@ -167,7 +145,7 @@ def read_checkpoint(folder: Place) -> Checkpoint:
 
 
 def check_same_problem(folder: Place, earlier: dict[str, Any], problem: dict[str, Any]) -> None:
-    """Refuse to go on with another task, other data or another configuration."""
+    """Refuse to resume with another task, other data or another configuration."""
     parts = {"task": "another task", "data": "other data", "validation": "other validation data"}
     for name, what in parts.items():
         if earlier.get(name) != problem[name]:
@@ -177,7 +155,7 @@ def check_same_problem(folder: Place, earlier: dict[str, Any], problem: dict[str
         raise CheckpointError(f"{folder} is damaged: its configuration is {was!r:.40}")
     if isinstance(was.get("solver"), str):
         was = was | {"solver": EARLIER_NAMES.get(was["solver"], was["solver"])}
-    for name in sorted(now):  # earlier versions noted the options of all solvers
+    for name in sorted(now):  # earlier versions wrote the options of all solvers
         if was.get(name) != now.get(name):
             raise CheckpointError(
                 message(
@@ -190,12 +168,12 @@ def check_same_problem(folder: Place, earlier: dict[str, Any], problem: dict[str
 
 
 def checkpoint_folders(run_dir: Place) -> list[Place]:
-    """The checkpoints of a run, the oldest first."""
+    """Return the checkpoints of a run, the oldest first."""
     return [folder for folder in _rounds(checkpoints_home(run_dir)) if is_whole(folder)]
 
 
 def checkpoints_home(run_dir: Place) -> Place:
-    """The folder of a run's checkpoints; a link is refused, as old ones are deleted there."""
+    """Return the folder of checkpoints; a link is refused, because old ones are deleted there."""
     home = run_dir / "checkpoints"
     if home.is_symlink():
         raise CheckpointError(
@@ -206,7 +184,7 @@ def checkpoints_home(run_dir: Place) -> Place:
 
 
 def _left_by_a_kill(home: Place) -> list[Place]:
-    """What was being written, or deleted, when a driver was killed."""
+    """Return the folders that a killed driver was writing or deleting."""
     if isinstance(home, StorePath):
         return [folder for folder in _rounds(home) if not is_whole(folder)]
     return list(home.glob(".round-*.part"))

@@ -1,4 +1,4 @@
-"""The options of a training run, each declared once: value, default, unit, check and help."""
+"""The options of a training run: each is declared once with default, unit, check and help."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from distsvm.options import (
     option,
     refuse_unknown,
 )  # fmt: skip
-from distsvm.registry import SOLVERS
+from distsvm.registry import SOLVERS, solver_named
 from distsvm.solvers.options import options_of_solvers, solver_options
 from distsvm.uris import check_secretless
-from distsvm.wording import message
+from distsvm.wording import Name, Setting, message
 
 OBJECTIVE = "objective: min_w ½‖w‖² + C·R(w), R(w) = Σ c_i·H_i(w) / Σ c_i"
-STOPPING = "when to stop (what comes first)"
+STOPPING = "when to stop (whatever comes first)"
 METHOD = "how to get there (changes time, not the optimum)"
 PLACE = "where to run"
 FOLDER = "folder of the run"
@@ -74,32 +74,31 @@ class TrainConfig:
     rel_gap: float | None = option(
         None, kind=number(least=0).or_none(), metavar="X", group=STOPPING, free=True,
         help="no unit: stop when (primal − dual) / primal ≤ X. Alone it is the only rule of the "
-        "gap; with {eps}, what comes first",
+        "gap; with {eps}, whatever comes first",
     )  # fmt: skip
     max_rounds: int | None = option(
         None, kind=whole(least=1).or_none(), metavar="N", group=STOPPING, free=True,
-        help="stop after so many rounds of the whole run. The last round allowed asks the oracle, "
-        "so that it certifies. Where it would not have asked without the limit, no checkpoint "
-        "holds it: a resumed run makes that round again, and has the bits of a run with a larger "
-        "limit",
+        help="stop after N rounds of the whole run. The last of them calls the oracle, so that it "
+        "certifies. If it would not have done so without the limit, no checkpoint includes it: a "
+        "resumed run makes that round again, and has the bits of a run with a larger limit",
     )  # fmt: skip
     max_seconds: float | None = option(
         None, kind=number(above=0).or_none(), metavar="S", group=STOPPING, free=True, unit="s",
-        help="stop after so many seconds of this session, in the middle of a round if need be, "
-        "within one call of the search. A round that is cut short raises the dual and certifies "
-        "no primal value, and no checkpoint holds it",
+        help="stop after S seconds of this session, also in the middle of a round, after at most "
+        "one more call of the search. A round that is cut short raises the dual and certifies no "
+        "primal value, and no checkpoint includes it",
     )  # fmt: skip
     patience: int = option(
         10, kind=whole(least=1), metavar="N", group=STOPPING, free=True,
-        help="with {validation}: stop when the w of so many better primal values in a row have "
-        "brought no lower validation loss",
+        help="with {validation}: stop when the w of N better primal values in a row have not "
+        "lowered the validation loss",
     )  # fmt: skip
     solver: str = option(
         "auto", kind=Choice(lambda: ("auto", *SOLVERS)), metavar="NAME", group=METHOD,
-        help="auto takes the solver whose own options are given, if they are of one solver only; "
+        help="auto is the solver whose own options are given, if they are of one solver only; "
         "else multi-plane for sequences and trees, and for classes of at least 100 columns in "
         "memory that are trained in one process (serial, threads) without several blocks; else "
-        "one-slack. The run records the choice, and a resumed run takes it from there",
+        "one-slack. The run records the choice for resumed runs",
     )  # fmt: skip
     solver_options: dict[str, Any] = option(
         factory=dict, kind=Table(), flag="", group=METHOD,
@@ -111,8 +110,8 @@ class TrainConfig:
         "{asynchronous}), 8 in several (processes, ray), or fewer for small data",
         help="fixed groups of neighbouring shards; at most {n_shards}. one-slack: each has a "
         "slack variable. multi-plane: blocks raise the dual side by side, each on one thread; "
-        "more of them use more workers, and take more work. The run records the number, and a "
-        "resumed run takes it from there",
+        "more of them use more workers, and take more work. The run records the number for "
+        "resumed runs",
     )  # fmt: skip
     n_shards: int | None = option(
         None, kind=whole(least=1), flag="--shards", metavar="N", group=METHOD,
@@ -135,14 +134,14 @@ class TrainConfig:
     )  # fmt: skip
     n_workers: int | None = option(
         None, kind=whole(least=1), flag="--workers", metavar="N", group=PLACE, free=True,
-        usual="the usable cores", help="how many; never changes the result",
+        usual="the usable cores", help="the number of workers; it never changes the result",
     )  # fmt: skip
     cache_dir: str | None = option(
         None, kind=local_folder, metavar="DIR", group=PLACE, free=True, usual="none",
         help="a folder on each worker's own disk for examples from files as packed arrays: the "
         "next start maps them instead of reading the files, unless these have changed. It is "
-        "refused unless it is the user's own, and nobody else can write there. Trees and other "
-        "Python objects are not kept, which a warning says",
+        "refused unless it is the user's own, and no other user can write there. It has no trees "
+        "and other Python objects; a warning names them",
     )  # fmt: skip
     worker_memory_mb: float | None = option(
         None, kind=number(above=0), flag="--worker-memory", metavar="MB", group=PLACE, free=True,
@@ -157,28 +156,28 @@ class TrainConfig:
         None, kind=path, metavar="DIR", group=FOLDER, free=True,
         help="a new folder, or its URI in a store that fsspec can write (s3://…; memory:// for "
         "serial and threads), for configuration, history, checkpoints, result and model; with it "
-        "a run can be resumed, inspected and drawn. Driver and workers share it. In a store, the "
-        "history is written anew with each checkpoint; a checkpoint that the store refuses is "
-        "noted, and the run goes on",
+        "a run can be resumed, inspected and drawn. Driver and workers share it. In a store, each "
+        "checkpoint rewrites the history; if the store refuses a checkpoint, a note says so and "
+        "the run continues",
     )  # fmt: skip
     checkpoint_rounds: int = option(
         100, kind=whole(least=1), metavar="N", group=FOLDER, free=True,
-        help="write a checkpoint every so many rounds",
+        help="write a checkpoint every N rounds",
     )  # fmt: skip
     checkpoint_seconds: float = option(
         60.0, kind=number(above=0), metavar="S", group=FOLDER, free=True, unit="s",
-        help="or when the last is so many seconds old. On a disk, planes of examples whose planes "
-        "did not change are hard links to the checkpoint before",
+        help="or when the last is S seconds old. On a disk, planes of examples whose planes did "
+        "not change are hard links to the checkpoint before",
     )  # fmt: skip
     checkpoint_share: float = option(
         0.1, kind=share, metavar="SHARE", group=FOLDER, free=True,
-        usual="0.1, and at least 1 s; 1 puts off none",
-        help="the part of a session's time that checkpoints may take; one that would take longer "
-        "is put off. The last one is always written",
+        usual="0.1, and at least 1 s; with 1 none is delayed",
+        help="the share of a session's time that checkpoints may take; one that would take longer "
+        "is delayed. The last one is always written",
     )  # fmt: skip
     keep_checkpoints: int = option(
         2, kind=whole(least=1), metavar="N", group=FOLDER, free=True,
-        help="so many of the newest are kept",
+        help="the number of checkpoints, the newest, that stay in the folder",
     )  # fmt: skip
     verbose: int = option(
         0, kind=Count(), flag="", group=FOLDER, free=True,
@@ -187,7 +186,7 @@ class TrainConfig:
     )  # fmt: skip
 
     FREE: ClassVar[frozenset[str]]
-    """What may differ between a run and its continuation: where it runs and when it stops."""
+    """Options that a resumed run may change: where it runs and when it stops."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -197,40 +196,50 @@ class TrainConfig:
             check_secretless(self.run_dir)
         refuse_unknown(self.solver_options, options_of_solvers())
         checked: dict[str, Any] = {}
-        for name in solver_options():
-            own = self.options_of(name)
+        for solver in solver_options():
+            own = self.options_of(solver)
             own.check_with(self)
             checked |= {field: getattr(own, field) for field in declared(type(own))}
-        # Without the defaults: who names one has chosen no solver by it.
+        # Without the defaults, which do not select a solver.
         given = {n: v for n, v in checked.items() if v != options_of_solvers()[n].default}
         object.__setattr__(self, "solver_options", given)
 
     def options_of(self, solver: str) -> Any:
-        """The options of the solver of this name."""
+        """Return the options of the solver of this name."""
         cls = solver_options()[solver]
         return cls(**{n: v for n, v in self.solver_options.items() if n in declared(cls)})
 
     def solvers_named(self) -> list[str]:
-        """The solvers of which options are given."""
+        """Return the solvers of which options are given."""
         given = self.solver_options.keys()
         return [name for name, cls in solver_options().items() if declared(cls).keys() & given]
 
+    def check_options_of(self, solver: str) -> None:
+        """Refuse the options of other solvers, in a run that this one trains."""
+        own = declared(solver_named(solver).Options)
+        for name in sorted(self.solver_options.keys() - own.keys()):
+            other = next(one for one, cls in solver_options().items() if name in declared(cls))
+            setting = Setting("solver", other)
+            raise ConfigError(
+                message("{} is for {}, and this run's is {}", Name(name), setting, solver)
+            )
+
     def as_dict(self) -> dict[str, Any]:
-        """All but the solvers' options that are at their defaults, by their own names."""
+        """Return all options by name, without defaults of solvers."""
         common = asdict(self)
         own = common.pop("solver_options")
         return {**common, **own}
 
     def values(self) -> dict[str, Any]:
-        """Every option of training and of all solvers with its value."""
+        """Return the value of every option of training and of all solvers."""
         defaults = {name: own.default for name, own in options_of_solvers().items()}
         return defaults | self.as_dict()
 
     def kept(self, changes: dict[str, Any]) -> dict[str, Any]:
-        """What stays of this configuration when a run is resumed with these changes.
+        """Return the options that stay when a run is resumed with these changes.
 
-        A new eps takes the place of an earlier rel_gap, and the other way round: the earlier rule
-        may be the one that has ended the run.
+        A new eps replaces an earlier rel_gap, and the other way round: the earlier rule may have
+        ended the run.
         """
         rules = dict.fromkeys(("eps", "rel_gap"))
         replaced = any(changes.get(rule) is not None for rule in rules)
@@ -238,7 +247,7 @@ class TrainConfig:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> TrainConfig:
-        """The configuration with these options of training and of solvers, by their names."""
+        """Return the configuration with these options of training and of solvers."""
         refuse_unknown(data, all_options())
         own = {field.name for field in fields(cls)}
         common = {name: value for name, value in data.items() if name in own}
@@ -255,7 +264,7 @@ TrainConfig.FREE = frozenset(name for name, own in declared(TrainConfig).items()
 
 
 def all_options() -> dict[str, Option]:
-    """The options of training and of all solvers, by name."""
+    """Return the options of training and of all solvers, by name."""
     return {**declared(TrainConfig), **options_of_solvers()}
 
 

@@ -1,7 +1,7 @@
-"""What a run was trained on: its files with size and stamp, its shards with their digests.
+"""The data of a run: its files with size and stamp, its shards with their digests.
 
-It is `data.json` in the run's folder. A run that is resumed looks at the files before it reads
-them, and at the digests of what it has read; whatever has changed is named.
+It is `data.json` in the run's folder. A resumed run checks the files before it reads them, then
+the digests of its examples; the error names what has changed.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ NAME = "data.json"
 
 @dataclass
 class DataManifest:
-    """The files and shards of training and validation data; `digests` are known once it is read.
+    """The files and shards of training and validation data, with digests once it is read.
 
     Parameters
     ----------
     files : dict of path to [size in bytes, stamp]
-        The stamp is the time of writing, or what an object store tells instead.
+        The stamp is the time of writing, or an object store's own mark.
     shards : list of lists of [path, start, stop]
         The parts of files of each shard: bytes, or rows of a table.
     digests : list of str
-        Of each shard's examples as they are packed.
+        Of each shard's packed examples.
     """
 
     files: dict[str, list[Any]]
@@ -44,7 +44,7 @@ class DataManifest:
 
     @classmethod
     def of(cls, specs: Sequence[ShardSpec]) -> DataManifest:
-        """Of data that is about to be read."""
+        """Return the manifest of data before it is read."""
         parts = [files_of(spec) for spec in specs]
         paths = dict.fromkeys(part.path for run in parts for part in run)
         files = {path: list(file_facts(path)) for path in paths}
@@ -55,15 +55,15 @@ class DataManifest:
         write_json(folder / NAME, {"kind": "distsvm data", "format": FORMAT, **own})
 
     def check_files(self, folder: Place) -> None:
-        """Refuse files that are not those of the run in this folder, if it holds one."""
+        """Refuse files that are not those of the run in this folder, if there is one."""
         earlier = _read(folder)
         if earlier is None:
             return
         for path in earlier.files.keys() | self.files.keys():
             if path not in self.files:
-                raise CheckpointError(f"{folder} was begun with {path}, which is not there now")
+                raise CheckpointError(f"{folder} was begun with {path}, which does not exist now")
             if path not in earlier.files:
-                raise CheckpointError(f"{folder} was begun without {path}, which is there now")
+                raise CheckpointError(f"{folder} was begun without {path}, which exists now")
         for path, (size, stamp) in earlier.files.items():
             now, stamp_now = self.files[path]
             if size != now:
@@ -80,7 +80,7 @@ class DataManifest:
         if earlier is None:
             return
         if self.shards != earlier.shards:
-            return  # cut in another way, which the configuration tells
+            return  # cut in another way, which the check of the configuration reports
         for parts, digest, now in zip(self.shards, earlier.digests, self.digests, strict=True):
             if digest == now or not parts:
                 continue

@@ -1,7 +1,8 @@
-"""Data that workers have read: bound to its task, and what a run has to know of it."""
+"""Data that workers have read and bound to its task, and the facts of it for runs."""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -12,8 +13,11 @@ from typing import Any
 import numpy as np
 
 from distsvm.data import open_data
+from distsvm.data.dataset import LoadedShard
 from distsvm.data.files import whole_path
 from distsvm.data.keeping import Keeping
+from distsvm.data.packed import files_of, not_kept
+from distsvm.data.readers.lines import described
 from distsvm.data.remembered import remembered
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import DataError
@@ -25,10 +29,12 @@ from distsvm.risks.base import Workers
 from distsvm.solvers.base import Solver
 from distsvm.training.config import TrainConfig
 from distsvm.training.data_manifest import DataManifest
-from distsvm.training.loading import check_counts, read_again, tell_dropped, tell_uncached
-from distsvm.training.run_folder import RunFolder, described_data
-from distsvm.training.solving import Choice, DataCut, cut_data
+from distsvm.training.run_folder import RunFolder
+from distsvm.training.solving import ONE_PROCESS, Choice, DataCut, cut_data
+from distsvm.wording import message
 from distsvm.workers.shard_worker import ShardWorker
+
+log = logging.getLogger(__name__)
 
 C_FACTOR = 10.0
 EPS_SHARE = 1e-3
@@ -36,15 +42,7 @@ EPS_SHARE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Data as the user gave it.
-
-    Parameters
-    ----------
-    data, outputs, weight : as `train` takes them
-    options : dict
-        For open_data.
-    validation : like data, or None
-    """
+    """Data in the arguments of `train`; `options` are for open_data."""
 
     data: Any
     outputs: Any = None
@@ -53,7 +51,7 @@ class Given:
     validation: Any = None
 
     def settled(self) -> Given:
-        """With the name of a column of weights among the options: the validation data's, too."""
+        """Return the data with a named column of weights as an option: for validation, too."""
         if not isinstance(self.weight, str):
             return self
         options = {**self.options, "weight": self.weight}
@@ -62,29 +60,22 @@ class Given:
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """What every run on this data begins with.
+    """Data that is ready for runs on it.
 
     Parameters
     ----------
-    given : Given
     given_task, task : Task
-        As the user gave it, and as it was prepared for the data.
-    choice, solver : Choice, Solver
-        The solver is that of C = 1: the C of a run may depend on the data.
-    cut : DataCut
+        The user's, and the one that is prepared for the data.
+    solver : Solver
+        For C = 1: the C of a run may depend on the data.
     executor : Executor
-        Its objects are the hosts of the training data, and behind them those of the validation's.
+        Its objects are the hosts of the training data, then those of the validation data.
     checks : range
-        The latter.
-    n_checks : int
-        Examples to validate with.
-    check_fingerprint : str
-        Their digest, where there is a folder.
-    manifest : DataManifest
-    facts : Facts
+        The numbers of the latter.
+    n_checks, check_fingerprint : int, str
+        Examples of the validation data, and their digest where there is a folder.
     data_notes : dict or None
-        How files were read, for the model to remember.
-    load_s : float
+        How files were read, for the model.
     """
 
     given: Given
@@ -104,29 +95,20 @@ class Loaded:
 
     @property
     def shards(self) -> range:
-        """The numbers of what is hosted of the training data."""
+        """The numbers of the hosts of the training data."""
         return range(len(self.cut.specs))
 
-    @property
-    def described(self) -> tuple[Any, Any]:
-        """How to find the data again, and the validation data."""
-        given = self.given
-        return (
-            described_data(given.data, given.outputs, given.options),
-            described_data(given.validation, None, given.options),
-        )
-
     def workers(self, together: bool) -> Workers:
-        """What a risk has to know of the workers."""
+        """Return the workers with what a risk needs."""
         facts = self.facts
         return Workers(
             self.executor, self.cut.hosts, self.task.dim, facts.n_examples, facts.weight, together
         )
 
     def default_C(self, config: TrainConfig, used: dict[str, Any] | None = None) -> float:
-        """The C of the configuration, or that of the run that goes on, or what the data calls for.
+        """Return the C of the configuration, else that of a resumed run, else the default.
 
-        The bounds of a checkpoint belong to one C, and the default had another formula before.
+        A resumed run keeps its C, because earlier versions had another formula for the default.
         """
         facts = self.facts
         if config.C is not None:
@@ -139,11 +121,11 @@ class Loaded:
         return C_FACTOR * facts.n_weighted * self.task.loss_unit / (mean if mean > 0 else 1.0)
 
     def evaluate(self, w: np.ndarray) -> Score:
-        """How w does on the validation data."""
+        """Return the score of w on the validation data."""
         return self.executor.reduce("evaluate", w, groups=[self.checks])[0]
 
     def look(self, w: np.ndarray) -> Score | None:
-        """As evaluate; None where the time is over before all are predicted."""
+        """Return the score of w; None where the time limit comes before all predictions."""
         score = self.executor.reduce("evaluate", w, True, groups=[self.checks])[0]
         return score if score.n_examples == self.n_checks else None
 
@@ -152,9 +134,9 @@ def load(
     task: Task, config: TrainConfig, given: Given, executor: Executor, folder: RunFolder | None,
     choice: Choice | None,
 ) -> Loaded:  # fmt: skip
-    """Have every worker read its own shards, scan them once, and bind the task to them.
+    """Let every worker read its own shards, scan them once, and bind the task to them.
 
-    A `choice` that was recorded is kept.
+    A resumed run gives its recorded `choice`.
     """
     started = time.perf_counter()
     given = given.settled()
@@ -181,7 +163,7 @@ def load(
     prepared = task.prepare(reduce(add, summaries[: len(shards)]))
     solver = choice.make(config, prepared, executor)
     firsts = np.concatenate([[0], np.cumsum(counts)[:-1]]).tolist()
-    pinned = read_again(executor, specs)
+    pinned = _rereadable(executor, specs)
     digested = folder is not None or bool(pinned)
     facts: list[Facts] = executor.prepare(
         "bind", prepared, config.rescaling, solver.part_maker(), digested,
@@ -200,7 +182,7 @@ def load(
         digests = [(manifest.digests[shard],) for shard in pinned]
         executor.prepare("expect", shards=pinned, each=digests)
     total = reduce(add, facts)
-    tell_dropped(total)
+    _warn_dropped(total)
     if not total.weight > 0:
         raise DataError("the examples' weights, times those of their classes, are all 0")
     return Loaded(
@@ -210,9 +192,52 @@ def load(
 
 
 def _keeping(config: TrainConfig, choice: Choice, specs: Sequence[ShardSpec]) -> Keeping:
-    """Where workers keep their examples."""
+    """Return where workers store their examples."""
     cache_dir = None if config.cache_dir is None else whole_path(config.cache_dir)
     keeping = Keeping(cache_dir, config.worker_memory_mb, choice.solver.worker_vectors)
     keeping = keeping.checked(specs)
-    tell_uncached(keeping, specs)
+    _warn_uncached(keeping, specs)
     return keeping
+
+
+def _rereadable(executor: Executor, specs: Sequence[ShardSpec]) -> list[int]:
+    """Return the shards that a worker may read a second time: none where no worker can be lost.
+
+    Data in memory is left out: it cannot change, and pickling may change the digest of Python
+    objects.
+    """
+    if executor.name in ONE_PROCESS:
+        return []
+    return [shard for shard, spec in enumerate(specs) if not isinstance(spec, LoadedShard)]
+
+
+def _warn_uncached(keeping: Keeping, specs: Sequence[ShardSpec]) -> None:
+    """Warn of the examples for which cache_dir has no effect."""
+    if keeping.cache_dir is None or keeping.memory_mb is not None:
+        return  # a worker of limited memory stores everything that its task packs
+    for reason in dict.fromkeys(filter(None, map(not_kept, specs))):
+        log.warning(message("{cache_dir} does nothing for these examples: {}", reason))
+
+
+def check_counts(specs: Sequence[ShardSpec], counts: Sequence[int], facts: Sequence[Facts]) -> None:
+    """Refuse shards whose number of examples differs between scan and binding.
+
+    A worker that is lost in between reads its shards again before there is a digest of them.
+    """
+    for spec, n_scanned, fact in zip(specs, counts, facts, strict=False):
+        n_bound = fact.n_examples + fact.n_dropped
+        if n_bound != n_scanned:
+            raise DataError(
+                f"{described(files_of(spec))} changed during the run: {n_scanned} examples were "
+                f"read from it at first, then {n_bound}"
+            )
+
+
+def _warn_dropped(facts: Facts) -> None:
+    """Warn of examples that are left out, and refuse data of which none is left."""
+    n, n_dropped = facts.n_examples, facts.n_dropped
+    text = f"{n_dropped} of {n + n_dropped} examples have outputs that the task does not allow"
+    if n_dropped and not n:
+        raise DataError(f"{text}: nothing is left to train on")
+    if n_dropped:
+        log.warning("%s, and are left out", text)

@@ -1,17 +1,18 @@
 """The lock of a run's folder: `lock.json`, which names its holder.
 
-On a disk only one process can make it. A store may let two of them, who begin in the same moment:
-the one whose lock was written over finds the other's within seconds, and must write nothing more.
+On a disk only one process can make it. In a store two processes that begin in the same moment may
+both make it: the one whose lock was overwritten finds the other's within seconds, and then writes
+nothing more.
 """
 
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import ModuleType
+from typing import TypeAlias
 
 from distsvm.errors import ConfigError
 from distsvm.storage import Place, json_bytes, new_folder, write_json
@@ -20,6 +21,7 @@ from distsvm.training.run_state import LOCK, Holder
 
 
 def lock_of(folder: Place, me: Holder) -> Lock:
+    """Return the lock of a folder for this process."""
     return StoreLock(folder, me) if isinstance(folder, StorePath) else DiskLock(folder, me)
 
 
@@ -42,36 +44,17 @@ def _fcntl(folder: Path) -> ModuleType:
     return fcntl
 
 
-class Lock(ABC):
-    """The lock of one folder, for one who would hold it."""
-
-    @abstractmethod
-    def alone(self) -> AbstractContextManager[None]:
-        """Nobody else on this host is in here for the same folder, as far as that can be had."""
-
-    @abstractmethod
-    def take(self) -> bool:
-        """Whether the lock could be made."""
-
-    @abstractmethod
-    def take_away(self, holder: Holder | None) -> None:
-        """Remove the lock of a holder that is gone; another's stays."""
-
-    @abstractmethod
-    def release(self) -> None:
-        """Let others have it."""
-
-
-class DiskLock(Lock):
-    """Made by a link, which only one process can."""
+class DiskLock:
+    """A lock made by a hard link, which only one process can make."""
 
     def __init__(self, folder: Path, me: Holder) -> None:
         self._folder, self._me = folder, me
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        # Else a third could slip in while two find the lock of one who is gone, and the slower of
-        # the two puts back what the quicker has made.
+        """Keep other processes of this host out of this block for the same folder."""
+        # Otherwise, where two find the lock of a process that is gone, a third could come between
+        # them, and the slower of the two would restore what the quicker has made.
         fcntl = _fcntl(self._folder)
         new_folder(self._folder)
         handle = os.open(self._folder, os.O_RDONLY)
@@ -82,11 +65,12 @@ class DiskLock(Lock):
             os.close(handle)
 
     def take(self) -> bool:
+        """Make the lock, and return whether that was possible."""
         aside = self._folder / f".{LOCK}-{self._me.token}.part"
         write_json(aside, self._me.as_dict())
         try:
             os.link(aside, self._folder / LOCK)  # whole from the start, unlike a file opened "x"
-        # Held, or swept away by one who has just ended.
+        # Another process has the lock, or its release deleted the file aside.
         except (FileExistsError, FileNotFoundError):
             return False
         finally:
@@ -94,30 +78,35 @@ class DiskLock(Lock):
         return True
 
     def take_away(self, holder: Holder | None) -> None:
+        """Remove the lock of a holder that is gone; another's stays."""
         aside = self._folder / f".{LOCK}-{self._me.token}.old"
         try:
             os.rename(self._folder / LOCK, aside)
         except FileNotFoundError:
             return
         found = Holder.read(aside)
-        if found is not None and found != holder:  # somebody was quicker, and holds it now
+        if found is not None and found != holder:  # another process was quicker and has it now
             with suppress(FileExistsError, FileNotFoundError):
                 os.link(aside, self._folder / LOCK)
         aside.unlink(missing_ok=True)
 
     def release(self) -> None:
+        """Remove the lock of this process."""
         (self._folder / LOCK).unlink(missing_ok=True)
-        for left in self._folder.glob(f".{LOCK}-*"):  # by a process that was killed over its lock
+        for left in self._folder.glob(f".{LOCK}-*"):  # by a process that was killed meanwhile
             left.unlink(missing_ok=True)
 
 
-class StoreLock(Lock):
-    """Made by a write that is exclusive if the store can do that, and read back."""
+class StoreLock:
+    """A lock made by a write, exclusive if the store supports that, and read back.
+
+    Its methods are those of DiskLock.
+    """
 
     def __init__(self, folder: StorePath, me: Holder) -> None:
         self._path, self._me = folder / LOCK, me
 
-    def alone(self) -> AbstractContextManager[None]:
+    def alone(self) -> nullcontext[None]:
         return nullcontext()
 
     def take(self) -> bool:
@@ -134,3 +123,6 @@ class StoreLock(Lock):
 
     def _mine(self) -> bool:
         return Holder.read(self._path) == self._me
+
+
+Lock: TypeAlias = DiskLock | StoreLock

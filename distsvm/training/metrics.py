@@ -1,4 +1,4 @@
-"""How a run is doing, as metrics of Ray: on the dashboard, and for Prometheus, tagged by run."""
+"""The progress of a run as metrics of Ray: on the dashboard, and for Prometheus, tagged by run."""
 
 from __future__ import annotations
 
@@ -29,13 +29,7 @@ BOUNDARIES = [0.001, 0.01, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0, 300.0, 1800.0]
 
 
 class RayMetrics(Callback):
-    """Exports every round; a run never fails for it, and goes on without metrics instead.
-
-    Parameters
-    ----------
-    run : str
-        The value of the tag `run`.
-    """
+    """Exports every round, tagged by the name of the run; after an error it stops exporting."""
 
     def __init__(self, run: str) -> None:
         self._tags = {"run": run}
@@ -89,7 +83,7 @@ class RayMetrics(Callback):
 
 
 def run_name(run_dir: str | None) -> str:
-    """The name of a run for its metrics: its folder's, its job's, or the driver's process."""
+    """Return the name of a run for its metrics: of its folder, its job, or the driver's process."""
     if run_dir is not None:
         return Path(run_dir).name
     return os.environ.get("DISTSVM_JOB") or f"process-{os.getpid()}"

@@ -1,4 +1,4 @@
-"""The path of C: one training run a value, each from where the last one ended; and the choice."""
+"""The path of C: one training run for each value, from the end of the last; and the choice."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from distsvm.training.trainer import Trainer
 from distsvm.wording import Setting, message
 
 FACTORS = np.logspace(-3, 3, 13)
-"""Of the default C, unless values are given."""
+"""The default values, in units of the default C."""
 
 
 def path(
@@ -43,7 +43,7 @@ def path(
     """Train at several values of C, each to its own certificate, and choose the best of them.
 
     The data is read once, and every value begins with the planes, cuts and scaled α of the one
-    before (which cost no oracle call), so that a path takes a few times its hardest value's calls.
+    before, without an oracle call: a path takes a few times the oracle calls of its hardest value.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ def path(
         Scores every value's model; the one of the lowest mean loss is chosen, of equals the
         smallest C. It ends no run.
     cv : int ≥ 2, optional
-        Instead of validation: score every value on each of so many folds, trained on the rest at
-        the same C, and choose by the mean. Files are read into memory for that.
+        Instead of validation: score every value on each of this number of folds, trained on the
+        rest at the same C, and choose by the mean. Files are read into memory for that.
     refit : bool, default True
         With cv: train the chosen C on all data, along the path up to it, for the model.
     callbacks : iterable of Callback
@@ -98,7 +98,7 @@ def _cross_validated(
         loaded = trainer.load(given)
     runs.load_s += loaded.load_s
     values = default_values(loaded.default_C(runs.config)) if values is None else values
-    # Which outputs there are, folds learn from all data: theirs may lack a rare one.
+    # Folds take the prepared task of all data: a fold's own data may lack a rare output.
     within = Runs(loaded.task, runs.config, runs.callbacks)
     opened = open_data(
         given.data, given.outputs, given.weight, tables=runs.task.tables, **given.options
@@ -135,9 +135,10 @@ class Runs:
         given: Given,
         fold: tuple[int, int] = (0, 0),
     ) -> tuple[list[PathPoint], Model | None]:
-        """A point a value, until one is interrupted; and the model to take.
+        """Return a point for each value, until one is interrupted, and the best model.
 
-        That of the lowest validation loss; in the refit (the fold after the last) the last one.
+        That is the model of the lowest validation loss; in the refit (the fold after the last) the
+        last one.
         """
         points: list[PathPoint] = []
         model, lowest, is_refit = None, math.inf, fold[0] > fold[1]
@@ -168,12 +169,12 @@ class Runs:
 
 
 def default_values(C: float) -> list[float]:
-    """13 values around the default C."""
+    """Return 13 values around the default C."""
     return [C * factor for factor in FACTORS.tolist()]
 
 
 def checked_values(Cs: Iterable[float]) -> list[float]:
-    """The values of C in increasing order, each once."""
+    """Return the values of C in increasing order, each once."""
     try:
         values = sorted({float(C) for C in Cs})
     except (TypeError, ValueError):
@@ -182,7 +183,7 @@ def checked_values(Cs: Iterable[float]) -> list[float]:
         raise ConfigError(message("{Cs} is empty: expected at least one value of C"))
     bad = [C for C in values if not 0 < C < math.inf]
     if bad:
-        raise ConfigError(message("{Cs} holds {}: expected numbers > 0", repr(bad[0])))
+        raise ConfigError(message("{Cs} has {}: expected numbers > 0", repr(bad[0])))
     return values
 
 
@@ -194,7 +195,7 @@ def _settings(config: dict[str, Any]) -> TrainConfig:
     if config.get("run_dir") is not None:
         raise ConfigError(
             message(
-                "{}: a path keeps no run folder; train at the chosen C for one",
+                "{}: a path has no run folder; train at the chosen C for one",
                 Setting("run_dir", str(config["run_dir"])),
             )
         )
@@ -202,7 +203,7 @@ def _settings(config: dict[str, Any]) -> TrainConfig:
 
 
 def _checked(validation: Any, cv: Any) -> str | None:
-    """What C is chosen by."""
+    """Return the name of what C is chosen by."""
     if cv is None:
         return None if validation is None else "validation"
     if isinstance(cv, bool) or not isinstance(cv, (int, np.integer)) or cv < 2:

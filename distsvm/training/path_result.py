@@ -1,4 +1,4 @@
-"""What a path of C gives back: a point a value, and the choice."""
+"""The result of a path of C: a point for each value, and the choice."""
 
 from __future__ import annotations
 
@@ -12,10 +12,16 @@ from distsvm.messages import Score
 from distsvm.model import Model
 from distsvm.training.result import TrainResult
 
+OF_RESULT = (
+    "C", "eps", "rel_gap", "certificate", "primal", "dual", "gap", "stop_reason", "n_rounds",
+    "n_oracle_calls",
+)  # fmt: skip
+"""Fields of a point that are those of its run's result."""
+
 
 @dataclass(frozen=True)
 class PathPoint:
-    """One value of C: its certificate, what it took, and how its model does.
+    """One value of C: its certificate, its cost, and the score of its model.
 
     Parameters
     ----------
@@ -23,15 +29,15 @@ class PathPoint:
         As in TrainResult.
     certificate, primal, dual, gap, stop_reason :
         As in TrainResult. With folds: the weakest certificate, the means over the folds (so that
-        the mean of their optima lies between), and all reasons that there were.
+        the mean of their optima lies between), and all reasons.
     n_rounds, n_oracle_calls, seconds :
-        What this value took after the one before it, loading not counted; sums over folds.
+        The cost of this value after the one before it, without loading; sums over folds.
     validation_loss, validation_accuracy : float or None
         Mean loss and accuracy on the validation data, or their means over the folds.
     loss_error, accuracy_error : float or None
         Standard errors of those means over the folds.
     folds : tuple of PathPoint
-        The same without each of the folds; empty where there are none.
+        The points that were trained without each fold; empty where there are no folds.
     """
 
     C: float
@@ -54,14 +60,11 @@ class PathPoint:
     @classmethod
     def of(cls, result: TrainResult, score: Score | None) -> PathPoint:
         return cls(
-            C=result.C, eps=result.eps, rel_gap=result.rel_gap,
-            certificate=result.certificate, primal=result.primal, dual=result.dual, gap=result.gap,
-            stop_reason=result.stop_reason, n_rounds=result.n_rounds,
-            n_oracle_calls=result.n_oracle_calls,
+            **{name: getattr(result, name) for name in OF_RESULT},
             seconds=result.seconds["total"] - result.seconds["load"],
             validation_loss=None if score is None else score.mean_loss,
             validation_accuracy=None if score is None else score.accuracy,
-        )  # fmt: skip
+        )
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -74,16 +77,16 @@ class PathResult:
     Parameters
     ----------
     points : list of PathPoint
-        Those that were reached, if the path was interrupted; with folds, all or none.
+        Those before an interruption; with folds, all or none.
     best : int or None
         The number of the chosen point: the lowest validation loss, of equals the smallest C.
-        None where there is nothing to choose by.
+        None without validation data and folds.
     model : Model or None
         Of the chosen point; with folds, trained on all data (None without refit).
     chosen_by : str or None
-        "validation", or such as "5 folds"; None where nothing was chosen.
+        "validation", or for example "5 folds"; None where nothing was chosen.
     load_s : float
-        Seconds that loading took, not part of the points'.
+        Seconds of loading, which the points' do not include.
     refit : list of PathPoint
         With folds: the points on all data, up to the chosen C.
     interrupted : bool
@@ -100,7 +103,7 @@ class PathResult:
 
     @property
     def C(self) -> float | None:
-        """The chosen one."""
+        """The chosen value."""
         return None if self.best is None else self.points[self.best].C
 
     @property
@@ -121,7 +124,7 @@ class PathResult:
         )
 
     def summary(self) -> dict[str, Any]:
-        """Everything but the model, in JSON's terms."""
+        """Return everything but the model as values of JSON."""
         return {
             "C": self.C, "best": self.best, "chosen_by": self.chosen_by,
             "interrupted": self.interrupted, "n_oracle_calls": self.n_oracle_calls,
@@ -132,14 +135,14 @@ class PathResult:
 
 
 def lowest_loss(points: Sequence[PathPoint]) -> int | None:
-    """The number of the point with the lowest validation loss, the first of equals."""
+    """Return the number of the point with the lowest validation loss, the first of equals."""
     known = [(point.validation_loss, i) for i, point in enumerate(points)]
     losses = [(loss, i) for loss, i in known if loss is not None]
     return min(losses)[1] if losses else None
 
 
 def across_folds(folds: Sequence[Sequence[PathPoint]]) -> list[PathPoint]:
-    """One point for each value that all folds have reached."""
+    """Return one point for each value that all folds have."""
     return [_joined(points) for points in zip(*folds, strict=False)]
 
 

@@ -1,4 +1,4 @@
-"""What a training run gives back."""
+"""The result of a training run."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from distsvm.model import Model
 from distsvm.solvers.round import Round
 
 
+def _own_column(name: str) -> property:
+    """Return a property with a column of the solver's own, 0 for solvers without it."""
+    return property(lambda result: int(result.own.get(name, 0)))
+
+
 @dataclass(frozen=True, eq=False)
 class TrainResult:
     """A model, and the proof of how close to the optimum it is.
@@ -19,8 +24,8 @@ class TrainResult:
     model : Model
         With the w of the best certified primal.
     certificate : str
-        What primal and gap are: "exact", "upper bound" (the oracle only bounds its maximum; or no w
-        has been certified yet and the model is w = 0, where no loss is above the largest), or
+        The kind of primal and gap: "exact", "upper bound" (the oracle only bounds its maximum; or
+        no w has been certified yet and the model is w = 0, where no loss is above the largest), or
         "none".
     primal, dual, gap : float
         P(w) of the model, the best dual value, and their difference: the optimum lies between.
@@ -29,13 +34,13 @@ class TrainResult:
         "precision" (rounding allows no more), or "interrupted".
     n_rounds, n_oracle_calls, n_cache_hits : int
         An oracle call searches all outputs of one example, also within a visit of the dual ascent;
-        a cache hit looks only at planes that are held.
+        a cache hit searches only planes in memory.
     n_planes : int
-        Planes that the workers held at the end.
+        Planes in the workers' memory at the end.
     n_cuts, n_support_cuts, n_support_planes, n_refused_planes : int
         Columns of one solver each (see `own`), 0 for others: cuts at the end and those with α > 0;
-        held planes with α > 0, and how many were refused on the way because plane_memory_mb was
-        full (they cost rounds, and no bound is any less true).
+        planes in memory with α > 0, and planes refused because plane_memory_mb was full (refusals
+        cost rounds; every bound stays true).
     bound_on_rounds : int or None
         The theory's bound on the number of rounds, where it holds: one-slack with one block,
         stabilise=1 and no line search, until the gap is C·eps, if max ‖ψ‖ is known.
@@ -46,20 +51,19 @@ class TrainResult:
         and of the driver's cuts ("cuts"); objects of Python tasks are not counted.
     history : list of Round
     C, eps, rel_gap : float
-        As they were used. None stands for a rule of the gap that the run did not have.
+        The values that the run used; None for a rule of the gap that it did not have.
     activity : list of Activity
-        What each worker did.
+        The work of each worker.
     best_validation : dict or None
         Round, loss and accuracy of the lowest validation loss.
     n_examples : int
     n_dropped : int
-        Examples that were left out because the task cannot be trained on them (see Task.unfit);
-        everything else is about those that were not.
+        Unfit examples that were left out (see Task.unfit); all other values are about the rest.
     n_checkpoints, checkpoint_bytes : int
         Written in this session, and the size of the last of them.
     notes : list of str
-        What was out of the ordinary in this session: workers lost, shards moved, fewer workers
-        than were asked for, planes lost.
+        Unusual events of this session: lost workers, moved shards, fewer workers than requested,
+        lost planes.
     """
 
     model: Model
@@ -97,25 +101,14 @@ class TrainResult:
         """The solver's own columns of the last round, by name."""
         return self.history[-1].own
 
-    @property
-    def n_cuts(self) -> int:
-        return int(self.own.get("n_cuts", 0))
-
-    @property
-    def n_support_cuts(self) -> int:
-        return int(self.own.get("n_support_cuts", 0))
-
-    @property
-    def n_support_planes(self) -> int:
-        return int(self.own.get("n_support_planes", 0))
-
-    @property
-    def n_refused_planes(self) -> int:
-        return int(self.own.get("n_refused_planes", 0))
+    n_cuts = _own_column("n_cuts")
+    n_support_cuts = _own_column("n_support_cuts")
+    n_support_planes = _own_column("n_support_planes")
+    n_refused_planes = _own_column("n_refused_planes")
 
     @property
     def in_words(self) -> str:
-        """The certificate and what it took, in one sentence."""
+        """The certificate and its cost, in one sentence."""
         return (
             f"{self.dual:.6g} ≤ optimum ≤ {self.primal:.6g} ({self.certificate}), gap "
             f"{self.gap:.3g}, after {self.n_rounds} rounds, {self.n_oracle_calls} oracle calls and "
@@ -124,17 +117,17 @@ class TrainResult:
 
     def __repr__(self) -> str:
         rules = {"eps": self.eps, "rel_gap": self.rel_gap}
-        wished = ", ".join(
+        wanted = ", ".join(
             f"{name}={value:.3g}" for name, value in rules.items() if value is not None
         )
         return (
             f"TrainResult of {type(self.model.task).__name__} on {self.n_examples} examples, "
-            f"C={self.C:.6g}, {wished}\n  {self.in_words}\n"
+            f"C={self.C:.6g}, {wanted}\n  {self.in_words}\n"
             f"  stop_reason={self.stop_reason!r}, {len(self.notes)} notes"
         )
 
     def summary(self) -> dict[str, Any]:
-        """Everything but model and history, in JSON's terms."""
+        """Return everything but model and history as values of JSON."""
         left_out = ("model", "history", "activity")
         data = {k: v for k, v in self.__dict__.items() if k not in left_out}
         return data | self.own | {

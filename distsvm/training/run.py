@@ -1,4 +1,4 @@
-"""A run: rounds of a solver on data that workers have read, until something says stop."""
+"""A run: rounds of a solver on data that workers have read, until a rule stops it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from distsvm.solvers.round import Round
 from distsvm.solvers.state import State
 from distsvm.training.callbacks import Callback, RunStart
 from distsvm.training.config import TrainConfig
-from distsvm.training.ending import Ending
+from distsvm.training.ending import result_of
 from distsvm.training.loaded import EPS_SHARE, Loaded
 from distsvm.training.result import TrainResult
+from distsvm.training.run_folder import described_data
 from distsvm.training.saving import Restored, Saving
 from distsvm.training.validation import Watch
 
@@ -34,15 +35,15 @@ class Run:
     Parameters
     ----------
     started : float
-        When the session began, as time.perf_counter tells it; the time to load counts.
+        time.perf_counter() at the start of the session, before loading.
     start : array, optional
-        A w to ask about first.
+        The w of the first oracle calls.
     saving : Saving, optional
-        What writes its checkpoints, where the run has a folder.
+        The checkpoints, where the run has a folder.
     resume : bool
-        Whether to go on from the newest of them, if there is one.
+        Whether to resume from the newest checkpoint, if there is one.
     watching : bool
-        Whether validation data is looked at after fresh rounds, and may end the run.
+        Whether fresh rounds evaluate the validation data, which may end the run.
     """
 
     def __init__(
@@ -69,43 +70,44 @@ class Run:
         self.saving, self.watching = saving, watching
         self.started, self.load_s = started, loaded.load_s
         self.late, self._longest_s = False, 0.0
-        self.told: list[str] = []
         found: Restored | None = None
         if resume and saving is not None:
             found = saving.resume(loaded.manifest, self.solver, self.risk)
-        if found is None:
-            self.state: State = self.solver.begin(self.risk, start)
-            found = Restored(self.state, Watch(), [], 0.0, 0.0, [])
-        self.state, self.watch, self.history = found.state, found.watch, found.history
+        found = found or Restored(self.solver.begin(self.risk, start), Watch())
+        self.state: State = found.state
+        self.watch, self.history = found.watch, list(found.history)
         self._earlier_s, self.earlier_load_s = found.elapsed_s, found.load_s
-        self._untold = list(found.notes)
+        self._notes: list[str] = []
+        self._coming = list(found.notes)  # notes for the next round's record
         if saving is not None:
             if not resume:
                 self._create(saving)
             saving.folder.keep_history(self.history)
             if not resume and start is not None:
-                self._save(saving)  # or a crash would forget where it started
+                self._save(saving)  # after a crash, only this has the start
 
     def _create(self, saving: Saving) -> None:
-        data, validation = self.loaded.described
+        given = self.loaded.given
         saving.folder.create(
-            self.config, self.loaded.given_task, data=data, validation=validation,
+            self.config, self.loaded.given_task,
+            data=described_data(given.data, given.outputs, given.options),
+            validation=described_data(given.validation, None, given.options),
             used=asdict(self.facts()), problem=saving.problem,
         )  # fmt: skip
         self.loaded.manifest.write(saving.folder.path)
 
     def follow(self, C: float) -> None:
-        """Begin another run at this C, from where the last one ended; nothing is asked for that."""
+        """Begin another run at this C from the end of the last one, without an oracle call."""
         factor = C / self.C
         self.started, self.load_s = time.perf_counter(), 0.0
         self.C, self.solver = C, self.solver.at(C)
         self.state = self.solver.follow(self.risk, self.state, factor)
-        self.history, self.told = [], []
+        self.history, self._notes = [], []
 
     # --- rounds ----------------------------------------------------------------------------
 
     def run(self) -> TrainResult:
-        """Rounds until something says stop; then the result."""
+        """Make rounds until a rule stops the run, and return the result."""
         for callback in self.callbacks:
             callback.on_start(self.facts())
         if self.saving is not None:
@@ -133,10 +135,10 @@ class Run:
             if self.late:
                 reason = reason or "max_seconds"
             if forced or self.late or self.saving is None:
-                continue  # a later session makes this round as the run would have made it
+                continue  # a resumed run makes this round again, as it would have been
             if reason or self.saving.is_due(record.number):
                 self._try_to_save(self.saving, record.number, reason is not None)
-        result = Ending(self, [*self.told, *self._untold]).result(reason)
+        result = result_of(self, reason)
         if self.saving is not None:
             self.saving.folder.finish(result)
         for callback in self.callbacks:
@@ -144,19 +146,19 @@ class Run:
         return result
 
     def _finished(self, record: Round) -> Round:
-        """The solver's record with what only the run knows."""
+        """Return the solver's record with the columns of the run."""
         self.late = self.state.late
         loaded = self.loaded
         if record.kind == "fresh" and loaded.checks and self.watching:
-            looked = self.watch.look(record.number, self.state.bounds, loaded.look)
-            self.late = self.late or not looked
+            in_time = self.watch.look(record.number, self.state.bounds, loaded.look)
+            self.late = self.late or not in_time
         score = self.watch.score
         activity = loaded.executor.activity()
-        told = [*self._untold, *filter(None, [record.note]), *loaded.executor.notes()]
-        self.told, self._untold = self.told + told, []
+        notes = [*self._coming, *filter(None, [record.note]), *loaded.executor.notes()]
+        self._notes, self._coming = self._notes + notes, []
         return replace(
             record,
-            note="; ".join(told) or None,
+            note="; ".join(notes) or None,
             elapsed_s=self.elapsed_s(),
             validation_loss=None if score is None else score.mean_loss,
             validation_accuracy=None if score is None else score.accuracy,
@@ -165,7 +167,7 @@ class Run:
         )
 
     def _reason(self, record: Round, fresh_only: bool = False) -> str | None:
-        """Why to stop now, or None. Only a fresh round certifies."""
+        """Return the reason to stop now, or None. Only a fresh round certifies."""
         config = self.config
         if record.kind == "fresh":
             if reached := self.target.reached(self.C, record.gap, record.best_primal):
@@ -182,22 +184,26 @@ class Run:
 
     # --- facts -----------------------------------------------------------------------------
 
+    def notes(self) -> list[str]:
+        """Return all notes of the session."""
+        return [*self._notes, *self._coming]
+
     def session_s(self) -> float:
-        """Seconds since the session began."""
+        """Return the seconds since the session began."""
         return time.perf_counter() - self.started
 
     def elapsed_s(self) -> float:
-        """Seconds of the run, earlier sessions included."""
+        """Return the seconds of the run, earlier sessions included."""
         return self._earlier_s + self.session_s()
 
     def bound_on_rounds(self) -> int | None:
-        """The theory's bound, where it holds."""
+        """Return the theory's bound, where it holds."""
         return self.solver.bound_on_rounds(
             self.risk.n_blocks, self.loaded.facts.square_radius, self.loaded.task.largest_loss
         )
 
     def facts(self) -> RunStart:
-        """What is known when the first round begins."""
+        """Return the facts that are known before the first round."""
         loaded, facts, executor = self.loaded, self.loaded.facts, self.loaded.executor
         return RunStart(
             n_examples=facts.n_examples, dim=loaded.task.dim, n_shards=loaded.cut.n_shards,
@@ -216,7 +222,7 @@ class Run:
     def _try_to_save(self, saving: Saving, number: int, is_last: bool) -> None:
         """Write a checkpoint, the last one without planes if it does not fit with them.
 
-        Hours of work are not given up where a store or a full disk refuses: a note says so.
+        Where a store or a full disk refuses, a note says so and the run continues.
         """
         try:
             self._save(saving)
@@ -226,11 +232,11 @@ class Run:
                 with suppress(StoreError):
                     self._save(saving, planes=False)
                     what = "a checkpoint without planes"
-            self._untold.append(f"{what} after round {number}: {error}")
-            log.warning("%s", self._untold[-1])
+            self._coming.append(f"{what} after round {number}: {error}")
+            log.warning("%s", self._coming[-1])
 
     def _save_before(self, forced: bool) -> None:
-        """Write a checkpoint before a round that is no state to go on from, if it may be one."""
+        """Write a checkpoint before a round that may not be one to resume from."""
         saving = self.saving
         if saving is None or saving.last == self.state.number or not self.state.number:
             return

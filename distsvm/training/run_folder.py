@@ -31,13 +31,13 @@ from distsvm.wording import Setting, message
 
 FORMAT = 1
 WRITTEN = ("model", "run.json", "data.json", "state.json", "history.jsonl", "result.json")
-"""What the session alone writes, each under another name first."""
+"""Files that the session alone writes, each under another name first."""
 
 
 class RunFolder:
     """`run.json`, `data.json`, `history.jsonl`, `checkpoints/`, `result.json` and `model/`.
 
-    Who writes holds the folder, in a session of its own: `state.json` says what has become of it.
+    A process that writes has a session, which locks the folder and writes `state.json`.
     """
 
     def __init__(self, path: Where) -> None:
@@ -47,13 +47,11 @@ class RunFolder:
         self._history: History | None = None
 
     def check_new(self) -> None:
-        """Refuse a folder that cannot take a new run: one that holds a run is never overwritten."""
+        """Refuse a folder that cannot take a new run: an earlier run is never overwritten."""
         try:
             if (self.path / "run.json").exists():
                 raise ConfigError(
-                    message(
-                        "{} holds a run already; resume it, or take another folder", self._named
-                    )
+                    message("{} has a run already; resume it, or take another folder", self._named)
                 )
             checkpoints_home(self.path)
             check_lockable(self.path)
@@ -62,12 +60,12 @@ class RunFolder:
             raise ConfigError(message("{} cannot be made: {}", self._named, error)) from error
 
     def check_shared(self, executor: str) -> None:
-        """Refuse a folder that only this process sees, for workers that are elsewhere."""
+        """Refuse a folder that workers in other processes cannot reach."""
         if isinstance(self.path, StorePath) and self.path.in_memory:
             raise ConfigError(
                 message(
-                    "{}: memory:// is for executors serial and threads; workers of {} have a "
-                    "memory of their own",
+                    "{}: memory:// is for executors serial and threads; workers of {} have their "
+                    "own memory",
                     self._named,
                     executor,
                 )
@@ -95,11 +93,11 @@ class RunFolder:
     ) -> None:
         """Begin a new run here.
 
-        `used` holds what the defaults came to: C, eps, n_examples and the like; `problem` what a
-        continuation must have in common with it.
+        `used` has the values of the defaults (C, eps, n_examples and so on), `problem` what a
+        resumed run must have in common with it.
         """
-        self.hold()
-        self.check_new()  # once more: another process may have begun one meanwhile
+        self.lock()
+        self.check_new()  # again: another process may have begun one meanwhile
         description, arrays = describe(task)
         description["fields"] |= {name: to_json(array) for name, array in arrays.items()}
         write_json(
@@ -117,12 +115,12 @@ class RunFolder:
             },
         )
 
-    def hold(self) -> None:
-        """Keep other processes from writing here until `close`; refused while another does."""
+    def lock(self) -> None:
+        """Lock the folder until `close`; refused while another process has the lock."""
         self._session.take()
 
     def read(self) -> dict[str, Any]:
-        """run.json, with the configuration as a TrainConfig."""
+        """Return run.json, with the configuration as a TrainConfig."""
         run = read_manifest(self.path / "run.json", "run", FORMAT, CheckpointError)
         try:
             for name in ("task", "used", "problem"):
@@ -149,7 +147,7 @@ class RunFolder:
         return run
 
     def task(self, task_class: type[Task] | None = None) -> Task:
-        """The run's task as it was before it saw the data."""
+        """Return the run's task, not yet prepared for the data."""
         described = self.read()["task"]
         try:
             return rebuild(described, {}, task_class)
@@ -159,23 +157,23 @@ class RunFolder:
             raise CheckpointError(f"{self.path / 'run.json'} is damaged: {error!r}") from error
 
     def history(self) -> list[Round]:
-        """The rounds so far; a last line cut short by a crash is left out."""
+        """Return the rounds so far, without a last line that a crash cut short."""
         return read_history(self.path)
 
     def keep_history(self, rounds: list[Round]) -> None:
-        """Make `rounds` the whole history; later ones are appended."""
+        """Make `rounds` the whole history, to which later ones are appended."""
         self._session.begin()
         self._history = written_history(self.path, rounds)
 
     def append(self, record: Round) -> bool:
-        """Add a round; returns whether somebody has asked the run to stop."""
+        """Add a round, and return whether the run is asked to stop."""
         self._session.check()
         assert self._history is not None
         self._history.append(record)
         return self._session.stop_asked
 
     def secure_history(self) -> None:
-        """Have every round written, which a checkpoint after them relies on."""
+        """Write every missing round, which a checkpoint after them needs."""
         self._session.check()
         if isinstance(self.path, Path) and not self.path.is_dir():
             raise StoreError(f"{self.path}: the folder of the run is gone")
@@ -204,15 +202,15 @@ class RunFolder:
         if isinstance(self.path, Path):
             for name in WRITTEN:
                 for end in ("part", "old"):
-                    for left in self.path.glob(f".{name}-*.{end}"):  # by a driver that was killed
+                    for left in self.path.glob(f".{name}-*.{end}"):  # by a killed driver
                         remove_folder(left)
         state = "finished" if result.stop_reason in FINISHED else "stopped"
         self._session.note(state=state, stop_reason=result.stop_reason)
 
     def fail(self, error: BaseException) -> None:
-        """Note why there is no result."""
+        """Note the reason why there is no result."""
         self._session.fail(error)
-        if self._session.held:
+        if self._session.locked:
             with suppress(CheckpointError):
                 self.secure_history()
 
@@ -234,7 +232,7 @@ def _names_paths(paths: Any, options: Any) -> bool:
 
 
 def described_data(data: Any, outputs: Any, options: dict[str, Any]) -> dict[str, Any] | None:
-    """How to find the data again: `paths` is None for data in memory and for data sets."""
+    """Return how to find the data again; `paths` is None for data in memory and data sets."""
     if data is None:
         return None
     paths = None

@@ -1,4 +1,4 @@
-"""What has become of a run, told from its folder alone, by anybody."""
+"""The state of a run, as any process can read it from the run's folder."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ LOCK, STATE, STOP = "lock.json", "state.json", "stop"
 LOST_S = 60.0
 TAIL = 1 << 16
 
-STATES = ("running", "finished", "stopped", "failed")  # that are written; nobody says "lost"
+STATES = ("running", "finished", "stopped", "failed")  # in files, which never have "lost"
 LARGEST_PID = (1 << 31) - 1
 
 FINISHED = ("eps", "rel_gap", "validation", "precision")
-"""Reasons to stop that are ends; after the others a run has more to do."""
+"""Reasons to stop that end a run; after the others it can be resumed."""
 
 
 @dataclass(frozen=True)
 class Holder:
-    """The process that holds a run: a token of its own, host, pid, and when the process began.
+    """The process that has the lock of a run: its own token, host, pid and time of birth.
 
-    `job` is the id of the Ray job that it is the driver of, if it is one.
+    `job` is the id of the Ray job whose driver it is, if it is one.
     """
 
     token: str
@@ -51,7 +51,7 @@ class Holder:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process, which must be of this host, is still the same one."""
+        """Whether the process, which must be of this host, still runs."""
         if not _exists(self.pid):
             return False
         return self.born is None or born(self.pid) in (None, self.born)
@@ -61,7 +61,7 @@ class Holder:
 
     @classmethod
     def of(cls, data: Any) -> Holder:
-        """The holder that a file's JSON names; a ValueError or the like where it is damaged."""
+        """Return the holder in a file's JSON; an error of DAMAGE where that is damaged."""
         found = cls(**{field.name: data[field.name] for field in fields(cls)})
         checks.whole("pid", found.pid, 1)
         if found.pid > LARGEST_PID:
@@ -74,10 +74,10 @@ class Holder:
 
     @classmethod
     def read(cls, path: Place) -> Holder | None:
-        """The holder that a file names; None where there is no such file or it is damaged."""
+        """Return the holder in a file; None where there is no file or it is damaged."""
         try:
             return cls.of(read_json(path, CheckpointError))
-        except StoreError:  # nobody knows whether it is there
+        except StoreError:  # whether the file exists is unknown
             raise
         except DAMAGE:  # a CheckpointError, too
             return None
@@ -85,20 +85,20 @@ class Holder:
 
 @dataclass(frozen=True)
 class RunState:
-    """The state of a run, and how old the last sign of it is.
+    """The state of a run, and the age of the last sign of life.
 
     Parameters
     ----------
     state : str
-        "running"; "finished" (with the wished gap, or as close as could be); "stopped" (by a
-        limit or on request: it can be resumed); "failed" (see `error`); or "lost" (it said
-        "running", but its process is gone, or there was no sign of it for a minute).
+        "running"; "finished" (with the wanted gap, or as close as rounding allows); "stopped" (by
+        a limit or on request: it can be resumed); "failed" (see `error`); or "lost" ("running" in
+        the file, but its process is gone, or there was no sign of life for a minute).
     age_s : float
         Seconds since the last sign, by this host's clock.
     holder : Holder or None
-        The process of the last session; None for runs of before there were states.
+        The process of the last session; None for runs of versions without states.
     damage : str or None
-        What is wrong with the files that tell it, if anything is; the rest is told by the others.
+        The damage of one of the files, if there is any; the values come from the other files.
     """
 
     state: str
@@ -110,12 +110,12 @@ class RunState:
 
     @property
     def gone(self) -> bool:
-        """Whether nobody works on the run any more."""
+        """Whether no process works on the run any more."""
         return self.state != "running"
 
     @property
     def where(self) -> str:
-        return "nobody knows where" if self.holder is None else self.holder.where
+        return "at an unknown place" if self.holder is None else self.holder.where
 
     def as_dict(self) -> dict[str, Any]:
         holder = {} if self.holder is None else self.holder.as_dict()
@@ -127,7 +127,7 @@ class RunState:
 
 
 def read_state(folder: Place) -> RunState:
-    """What has become of the run in a folder."""
+    """Return the state of the run in a folder."""
     holder = Holder.read(folder / LOCK)
     damage = None if holder is not None else _damage(folder / LOCK, Holder.of)
     try:
@@ -137,9 +137,9 @@ def read_state(folder: Place) -> RunState:
         found = _without_state(folder, holder)
         return replace(found, damage=damage or _damage(folder / STATE, _check_state))
     state, age_s, known = data["state"], max(0.0, time.time() - data["seen"]), Holder.of(data)
-    if holder is not None and holder != known:  # a new holder that has not yet said anything
+    if holder is not None and holder != known:  # a new holder that has not yet written
         age_s, state, known = _age(folder / LOCK), "running", holder
-    # Who releases a lock deletes it: one that cannot be read may still be held.
+    # A released lock is deleted: one that cannot be read may still be valid.
     released = holder is None and damage is None
     if state == "running" and (released or _is_lost(known, age_s)):
         state = "lost"
@@ -147,7 +147,7 @@ def read_state(folder: Place) -> RunState:
 
 
 def _check_state(data: Any) -> None:
-    """Refuse what no session has written."""
+    """Refuse values that no session writes."""
     Holder.of(data)
     checks.number("seen", data["seen"])
     if data["state"] not in STATES:
@@ -165,7 +165,7 @@ def _check_text(name: str, value: Any, optional: bool = False) -> None:
 
 
 def _damage(path: Place, check: Callable[[Any], object]) -> str | None:
-    """What is wrong with a file that cannot be used; None where there is none."""
+    """Return the damage of a file; None where there is no file."""
     if not path.exists():
         return None
     try:
@@ -174,11 +174,11 @@ def _damage(path: Place, check: Callable[[Any], object]) -> str | None:
         return str(error)
     except DAMAGE as error:
         return f"{path} is damaged: {error!r:.80}"
-    return None  # it has been written meanwhile
+    return None  # it has been replaced meanwhile
 
 
 def last_round(folder: Place) -> Round | None:
-    """The last whole line of the history, found without reading the rest of it."""
+    """Return the last whole line of the history without reading the rest of it."""
     try:
         with opened_file(folder / "history.jsonl") as file:
             file.seek(0, os.SEEK_END)
@@ -199,18 +199,18 @@ def last_round(folder: Place) -> Round | None:
 
 
 def ask_to_stop(folder: Place) -> None:
-    """Have the run end after its current round, with a checkpoint."""
-    write_bytes(folder / STOP, b"")  # which takes the place of a link, and does not follow it
+    """Make the run end after its current round, with a checkpoint."""
+    write_bytes(folder / STOP, b"")  # replaces a link instead of following it
 
 
 def born(pid: int) -> int | None:
-    """When a process began, in the system's own unit; None where that cannot be known."""
+    """Return the start time of a process in the system's unit; None where it is unknown."""
     fields = _status(pid)
     return int(fields[19]) if len(fields) > 19 else None
 
 
 def _without_state(folder: Place, holder: Holder | None) -> RunState:
-    """Of a run whose state was never written, or is damaged: its result tells the end."""
+    """Return the state of a run whose state file is missing or damaged, from its other files."""
     if holder is not None:
         age_s = _age(folder / LOCK)
         return RunState("lost" if _is_lost(holder, age_s) else "running", age_s, holder)
@@ -224,7 +224,7 @@ def _without_state(folder: Place, holder: Holder | None) -> RunState:
 
 
 def _is_lost(holder: Holder, age_s: float) -> bool:
-    # A process of this host that is suspended may wake up and go on: it is not lost.
+    # A suspended process of this host may continue later: it is not lost.
     return not holder.is_alive if holder.is_here else age_s > LOST_S
 
 
@@ -242,11 +242,11 @@ def _exists(pid: int) -> bool:
         return False
     except PermissionError:
         return True
-    return _status(pid)[:1] != ["Z"]  # dead, but its parent has not asked how it ended
+    return _status(pid)[:1] != ["Z"]  # a zombie: dead, but its parent has not waited for it
 
 
 def _status(pid: int) -> list[str]:
-    """What Linux tells of a process behind its name: its state first; nothing elsewhere."""
+    """Return Linux's fields of a process after its name, its state first; empty elsewhere."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,10 +1,11 @@
-"""A run's checkpoints: when one is due, what it holds, and how the run goes on from the last."""
+"""A run's checkpoints: when one is due, what it contains, and how a run resumes from the last."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -35,30 +36,21 @@ from distsvm.training.validation import Watch
 log = logging.getLogger(__name__)
 
 FREE_S = 1.0
-"""Seconds that the checkpoints of a session may take in all, however short it is."""
+"""Seconds that the checkpoints of a session may always take in all."""
 
 
 def problem_of(
-    task: Task,
-    config: TrainConfig,
-    solver: Solver,
-    facts: Facts,
-    check_fingerprint: str,
+    task: Task, config: TrainConfig, solver: Solver, facts: Facts, check_fingerprint: str
 ) -> dict[str, Any]:
-    """What a checkpoint belongs to: task, data and the fixed part of the configuration.
+    """Return the identity of a run: prepared task, data and the fixed part of the configuration.
 
-    Parameters
-    ----------
-    task : Task
-        As it was prepared for the data.
-    check_fingerprint : str
-        The fingerprint of the validation data.
+    `check_fingerprint` is that of the validation data.
     """
     description, arrays = describe(task)
     digests = {name: hashlib.blake2b(array.tobytes()).hexdigest() for name, array in arrays.items()}
     text = canonical([description, digests])
-    # What "auto" came to, which depends on what is free to change. Other solvers' options say
-    # nothing of this run.
+    # The solver that "auto" has chosen, as the choice depends on what is free to change; and its
+    # own options alone.
     own = {"solver": solver.name} | asdict(solver.options)
     common = {name: value for name, value in asdict(config).items() if name != "solver_options"}
     return {
@@ -70,25 +62,20 @@ def problem_of(
 
 
 class Restored(NamedTuple):
-    """A run as a checkpoint left it; `notes` say what is missing."""
+    """A run as a checkpoint has it; `notes` name the planes that are missing."""
 
     state: State
     watch: Watch
-    history: list[Round]
-    elapsed_s: float
-    load_s: float
-    notes: list[str]
+    history: Sequence[Round] = ()
+    elapsed_s: float = 0.0
+    load_s: float = 0.0
+    notes: Sequence[str] = ()
 
 
 class Saving:
-    """The checkpoints of the run in a folder.
+    """The checkpoints of the run in a folder; `problem` is the identity of the run.
 
-    Parameters
-    ----------
-    problem : dict
-        What they belong to, as problem_of says it.
-    executor : Executor
-        Whose workers write and read the planes of these shards.
+    The executor's workers write and read the planes of these shards.
     """
 
     def __init__(
@@ -98,7 +85,7 @@ class Saving:
         self.folder, self.config, self.problem = folder, config, problem
         self.executor, self.shards = executor, shards
         self.last: int | None = None
-        """The round that the newest checkpoint was written after."""
+        """The last round before the newest checkpoint."""
         self.n_written, self.n_bytes, self.spent_s, self._last_s = 0, 0, 0.0, 0.0
         self._files: Files | None = None
         self._began_s = time.perf_counter()
@@ -109,9 +96,9 @@ class Saving:
         self._since_s, self._wanted = time.perf_counter(), False
 
     def is_due(self, number: int) -> bool:
-        """Whether a checkpoint is to be written after round `number`.
+        """Return whether a checkpoint is due after round `number`.
 
-        One that is put off, as it would take too much of the time, is due as soon as it fits.
+        One that would take too much of the time is put off, and is due as soon as it fits.
         """
         now = time.perf_counter()
         self._wanted |= number % self.config.checkpoint_rounds == 0
@@ -119,7 +106,7 @@ class Saving:
         return self._wanted and self.fits()
 
     def fits(self) -> bool:
-        """Whether another one as the last keeps to the share of the time that they may take."""
+        """Return whether another one like the last keeps within their share of the time."""
         share = self.config.checkpoint_share
         allowed_s = max(FREE_S, share * (time.perf_counter() - self._began_s))
         return share == 1 or self.spent_s + self._last_s <= allowed_s
@@ -127,37 +114,30 @@ class Saving:
     def write(
         self, state: State, watch: Watch, elapsed_s: float, load_s: float, planes: bool = True
     ) -> None:
-        """Write a checkpoint: the solver's state, the workers' planes, and what validation said."""
+        """Write a checkpoint: the solver's state, the workers' planes, and the validation's."""
         began_s = time.perf_counter()
         try:
-            self._write(state, watch, elapsed_s, load_s, planes)
+            self.folder.secure_history()
+            arrays = state.arrays()
+            if watch.w is not None:
+                arrays["validation_w"] = watch.w
+            self.n_bytes, self._files = write_checkpoint(
+                self.folder.path, number=state.number, problem=self.problem, elapsed_s=elapsed_s,
+                seconds=state.clock.seconds, notes={"validation": watch.notes(), "load_s": load_s},
+                arrays=arrays, executor=self.executor, shards=self.shards, planes=planes,
+                keep=self.config.keep_checkpoints, earlier=self._files,
+            )  # fmt: skip
+            self.last = state.number
+            self.n_written += 1
         finally:  # one that a store refuses has taken its time, too
             self._last_s = time.perf_counter() - began_s
             self.spent_s += self._last_s
             self.wait()
 
-    def _write(
-        self, state: State, watch: Watch, elapsed_s: float, load_s: float, planes: bool
-    ) -> None:
-        self.folder.secure_history()
-        arrays = state.arrays()
-        if watch.w is not None:
-            arrays["validation_w"] = watch.w
-        written = write_checkpoint(
-            self.folder.path, number=state.number, problem=self.problem, elapsed_s=elapsed_s,
-            seconds=state.clock.seconds, notes={"validation": watch.notes(), "load_s": load_s},
-            arrays=arrays, executor=self.executor, shards=self.shards, planes=planes,
-            keep=self.config.keep_checkpoints, earlier=self._files,
-        )  # fmt: skip
-        self.n_bytes, self._files = written
-        self.last = state.number
-        self.n_written += 1
-
     def resume(self, manifest: DataManifest, solver: Solver, risk: Risk) -> Restored | None:
-        """Go on from the newest checkpoint that can be used; None before the first.
+        """Restore the newest undamaged checkpoint; None before the first.
 
-        An older one takes the place of one that is damaged, and the notes say so. If none can be
-        used, the error is that of the newest.
+        The notes name newer ones that are damaged. If all are, the error is that of the newest.
         """
         path = self.folder.path
         manifest.check_digests(path)
@@ -167,7 +147,7 @@ class Saving:
             try:
                 found = self._restored(read_checkpoint(folder), solver, risk)
             except StoreError:
-                raise  # it may be reached the next time
+                raise  # the store may answer the next time
             except CheckpointError as error:
                 refused.append(error)
                 continue
@@ -181,7 +161,7 @@ class Saving:
         return None
 
     def _restored(self, checkpoint: Checkpoint, solver: Solver, risk: Risk) -> Restored:
-        """Give state and planes back to the solver and the workers."""
+        """Restore the state of the solver and the planes of the workers."""
         check_same_problem(checkpoint.folder, checkpoint.problem, self.problem)
         if len(checkpoint.planes) != len(self.shards):
             raise CheckpointError(
@@ -189,7 +169,7 @@ class Saving:
                 f"shards, the run has {len(self.shards)}"
             )
         notes = checkpoint.notes
-        with checkpoint.believed() as arrays:
+        with checkpoint.restoring() as arrays:
             solver.State.check_vectors(arrays, risk.dim)
             best_w = arrays.pop("validation_w", None)
             if best_w is not None:

@@ -1,4 +1,4 @@
-"""One process's hold on a run's folder: taken before anything is written there, seen by others."""
+"""A session: the time for which one process alone writes to a run's folder."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ BEAT_S = 5.0
 
 
 class Session:
-    """Holds a run's folder from `take` to `end`, and says so every few seconds.
+    """The lock of a run's folder from `take` to `end`, with a sign of life every few seconds.
 
-    `lock.json` keeps others out. Its holder counts as gone when its process is, or, on another
-    host, when `state.json` has not been renewed for a minute. A holder that counted as gone and
-    comes back finds another's lock, and must write nothing more: `check` raises then. A lock that
-    is missing is made again, and one that cannot be read is read again: neither is a takeover.
+    `lock.json` excludes other processes. Its holder counts as gone when its process is, or, on
+    another host, when `state.json` is older than a minute. A holder that counted as gone and
+    continues finds the lock of another and must write nothing more: `check` then raises. A missing
+    lock is made again, and an unreadable one is read again: neither is a takeover.
     """
 
     def __init__(self, folder: Place) -> None:
         self.folder = folder
-        self.held = self.stop_asked = False
+        self.locked = self.stop_asked = False
         self._taken_over: str | None = None
         self._me = Holder(
             uuid.uuid4().hex, socket.gethostname(), os.getpid(), born(os.getpid()),
@@ -48,19 +48,19 @@ class Session:
         self._thread: threading.Thread | None = None
 
     def take(self) -> None:
-        """Hold the folder, or raise a CheckpointError that says who does."""
+        """Take the lock, or raise a CheckpointError that names its holder."""
         with self._lock.alone():
             while not self._lock.take():
                 state = read_state(self.folder)
                 if state.holder is not None and not state.gone:
                     raise CheckpointError(
-                        f"{self.folder} is held by a run that goes on: {state.where}, last sign of "
-                        f"it {state.age_s:.0f} s ago. Stop it first "
-                        f"({command('stop', self.folder)}); a process that is gone from another "
-                        "host is given up after a minute"
+                        f"{self.folder} is in use by a run: {state.where}, last sign of life "
+                        f"{state.age_s:.0f} s ago. Stop it first "
+                        f"({command('stop', self.folder)}); a process of another host counts as "
+                        "gone after a minute without one"
                     )
                 self._lock.take_away(state.holder)
-        self.held = True
+        self.locked = True
         with suppress(FileNotFoundError):
             self._earlier = read_json(self.folder / STATE, FileNotFoundError)
         (self.folder / STOP).unlink(missing_ok=True)
@@ -70,23 +70,23 @@ class Session:
         self._thread.start()
 
     def begin(self) -> None:
-        """From here on an error is the run's own; before, what the folder said stays true."""
+        """Let later errors replace the state of an earlier session; earlier ones leave it."""
         self._earlier = None
 
     def note(self, **facts: Any) -> None:
-        """Have the next sign of life tell these, too."""
+        """Add facts to the next sign of life."""
         self._facts |= facts
 
     def check(self) -> None:
         """Raise a CheckpointError if another process has taken the run over."""
         if self._taken_over is not None:
             raise CheckpointError(
-                f"{self.folder} was taken over by another process ({self._taken_over}), as this "
-                "one had given no sign of life; nothing more is written"
+                f"{self.folder} was taken over by another process ({self._taken_over}), because "
+                "this one had given no sign of life; nothing more is written"
             )
 
     def fail(self, error: BaseException) -> None:
-        """Note why the run ended without a result."""
+        """Note the reason why the run has no result."""
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             self.note(state="stopped", stop_reason="aborted")
         else:
@@ -94,10 +94,10 @@ class Session:
             self.note(state="failed", error={"kind": type(error).__name__, "message": text})
 
     def end(self) -> None:
-        """Write the last state and let the folder go; calling it twice does no harm."""
-        if not self.held:
+        """Write the last state and release the lock; a second call has no effect."""
+        if not self.locked:
             return
-        self.held = False
+        self.locked = False
         self._over.set()
         if self._thread is not None:
             self._thread.join()
@@ -105,7 +105,7 @@ class Session:
             return
         try:
             if Holder.read(self.folder / LOCK) not in (None, self._me):
-                return  # taken over since the last look
+                return  # taken over since the last beat
             if self._earlier is not None and self._facts.get("state") == "failed":
                 write_json(self.folder / STATE, self._earlier)
             else:
@@ -113,20 +113,18 @@ class Session:
             (self.folder / STOP).unlink(missing_ok=True)
             self._lock.release()
         except StoreError as error:
-            log.warning(
-                "the end of the run cannot be told, and it will be taken for lost: %s", error
-            )
+            log.warning("the end of the run cannot be written, so it will count as lost: %s", error)
 
     def _beat(self) -> None:
-        said = None
+        logged = None
         while self._taken_over is None and not self._over.wait(BEAT_S):
             problem = self._problem()
-            if problem is not None and problem != said:
-                log.warning("%s; the run goes on, and tries again", problem)
-            said = problem
+            if problem is not None and problem != logged:
+                log.warning("%s; the run continues, and tries again", problem)
+            logged = problem
 
     def _problem(self) -> str | None:
-        """Look at the lock, write a sign of life, and return what prevents it."""
+        """Check the lock, write a sign of life, and return what prevents it."""
         lock = self.folder / LOCK
         try:
             if isinstance(self.folder, Path) and not self.folder.is_dir():

@@ -16,12 +16,11 @@ from distsvm.data import Dataset
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import DAMAGE, CheckpointError, ConfigError
 from distsvm.executors.base import Executor
-from distsvm.options import declared
 from distsvm.oracles.task import Circumstances, Task
 from distsvm.registry import solver_named
 from distsvm.solvers.base import Place, Problem, Solver, check_needs
 from distsvm.training.config import TrainConfig
-from distsvm.wording import Name, Setting, message
+from distsvm.wording import Setting, message
 
 log = logging.getLogger(__name__)
 
@@ -97,8 +96,9 @@ class Choice:
 
 
 def _name(config: TrainConfig, task: Task, place: Place, data: Dataset) -> str:
-    """The solver that is named, or the only one whose own options are, or the task's choice."""
+    """Return the solver that is named, or the only one with options given, or the task's choice."""
     if config.solver != "auto":
+        config.check_options_of(config.solver)
         return config.solver
     named = config.solvers_named()
     if len(named) == 1:
@@ -106,17 +106,7 @@ def _name(config: TrainConfig, task: Task, place: Place, data: Dataset) -> str:
     one_block = place.one_process and config.n_blocks in (None, 1)
     n_columns = _n_columns(data, task) if one_block and not place.limited else None
     chosen = task.choose_solver(Circumstances(one_block, place.limited, n_columns))
-    own = declared(solver_named(chosen).Options)
-    for option in config.solver_options.keys() - own:
-        others = next(name for name in named if option in declared(solver_named(name).Options))
-        raise ConfigError(
-            message(
-                "{} is for {}, and this run's is {}",
-                Name(option),
-                Setting("solver", others),
-                chosen,
-            )
-        )
+    config.check_options_of(chosen)
     return chosen
 
 

@@ -1,4 +1,4 @@
-"""What a user calls: train a task on data, or go on with a run."""
+"""Train a task on data, or resume a run."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ log = logging.getLogger(__name__)
 
 TRAIN_AGAIN = Form(
     "call train(…, run_dir=…, resume=True) with the same data",
-    "only the Python program that has the data can go on with it",
+    "only the Python program that has the data can resume it",
 )
 OF_THIS_MACHINE = ("auto", "local")
-"""Addresses of Ray that lead to nobody else."""
+"""Addresses of Ray on this machine."""
 
 
 def train(
@@ -58,10 +58,10 @@ def train(
     validation : like data, optional
         Stop early when the loss there no longer falls; the model is then the w of the lowest.
     start : Model, or path or URI of a model or run folder, optional
-        Ask about its w first. The data may have more examples, features and classes.
+        The first oracle calls are at its w. The data may have more examples, features and classes.
     resume : bool, default False
-        Go on from the last checkpoint in run_dir; the result has the same bits as a run that was
-        never stopped.
+        Resume from the last checkpoint in run_dir; the result has the same bits as a run without a
+        stop.
     callbacks : iterable of Callback
     **config
         The fields of TrainConfig: C, eps, executor, run_dir and so on.
@@ -73,18 +73,11 @@ def train(
     settings = TrainConfig.from_dict(config)
     if settings.run_dir is not None and not resume:
         RunFolder(settings.run_dir).check_new()  # before the data is read
-    with one_thread():
-        trainer = Trainer(task, settings, list(callbacks))
-        try:
-            choice = trainer.hold() if resume else None
-            given = Given(data, outputs, weight, data_options or {}, validation)
-            loaded = trainer.load(given, choice)
-            return trainer.begin(loaded, start, resume=resume).run()
-        except BaseException as error:
-            trainer.fail(error)
-            raise
-        finally:
-            trainer.close()
+    with one_thread(), Trainer(task, settings, list(callbacks)) as trainer:
+        choice = trainer.lock() if resume else None
+        given = Given(data, outputs, weight, data_options or {}, validation)
+        loaded = trainer.load(given, choice)
+        return trainer.begin(loaded, start, resume=resume).run()
 
 
 def resume(
@@ -94,7 +87,7 @@ def resume(
     callbacks: Iterable[Callback] = (),
     **changes: Any,
 ) -> TrainResult:
-    """Go on with a run whose data is in files, from the last checkpoint in its folder.
+    """Resume a run whose data is in files, from the last checkpoint in its folder.
 
     Parameters
     ----------
@@ -103,20 +96,18 @@ def resume(
         The task's class, if it is not one of distsvm's own.
     **changes
         New values for what may differ: when to stop (eps, rel_gap, max_rounds, max_seconds,
-        patience) and where to run (executor, n_workers, …). A new eps or rel_gap takes the place of
-        both earlier ones. A folder may be a stranger's, so two of
-        them are never taken from it: the address of a Ray cluster, with which pickles are
-        exchanged (name it again, in executor_options or as RAY_ADDRESS), and cache_dir.
+        patience) and where to run (executor, n_workers, …). A new eps or rel_gap replaces both
+        earlier ones. A folder may come from a stranger, so two values are never taken from it: the
+        address of a Ray cluster, to which pickles are sent (name it again, in executor_options or
+        as RAY_ADDRESS), and cache_dir.
     """
     folder = RunFolder(run_dir)
     run = folder.read()
-    data, validation = run.get("data"), run.get("validation")
-    if not data or data["paths"] is None:
-        raise ConfigError(message("the run in {} had its data in memory; {}", run_dir, TRAIN_AGAIN))
-    if validation is not None and validation["paths"] is None:
-        raise ConfigError(
-            message("the run in {} had its validation data in memory; {}", run_dir, TRAIN_AGAIN)
-        )
+    data, validation = run.get("data") or {"paths": None}, run.get("validation")
+    for found, what in ((data, "data"), (validation, "validation data")):
+        if found is not None and found["paths"] is None:
+            text = "the run in {} had its {} in memory; {}"
+            raise ConfigError(message(text, run_dir, what, TRAIN_AGAIN))
     fixed = set(changes) - TrainConfig.FREE
     if fixed:
         name = Name(sorted(fixed)[0])
@@ -134,7 +125,7 @@ def resume(
 
 
 def _without_places(stored: TrainConfig, changes: dict[str, Any], run_dir: str) -> dict[str, Any]:
-    """What a run's folder says of its configuration, but for where code and data would go to."""
+    """Return the stored configuration without the places that code and data would go to."""
     config = stored.kept(changes)
     if "executor" in changes:
         config["executor_options"] = {}  # those of an earlier executor do not fit another one

@@ -1,4 +1,4 @@
-"""The trainer: a folder, workers and callbacks, from a configuration to data and to runs on it."""
+"""The trainer: folder, workers and callbacks for runs on the same data."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from distsvm.training.metrics import RayMetrics, run_name
 from distsvm.training.run import Run
 from distsvm.training.run_folder import RunFolder
 from distsvm.training.saving import Saving, problem_of
-from distsvm.training.solving import Choice
+from distsvm.training.solving import ONE_PROCESS, Choice
 from distsvm.wording import Setting, message
 
 
 class Trainer:
-    """What runs on the same data have in common, to be closed when the last has ended.
+    """The folder, workers and callbacks of runs on the same data; a context manager.
 
-    `load` gives the data as the workers have read it, `begin` a run on that, whose `run` gives the
-    result, and whose `follow` gives the next run.
+    `load` lets the workers read the data, and `begin` makes a run on it. The folder notes an error
+    that ends the context.
     """
 
     def __init__(self, task: Task, config: TrainConfig, callbacks: Sequence[Callback]) -> None:
@@ -54,18 +54,18 @@ class Trainer:
         if self.executor.name == "ray":
             self.callbacks.append(RayMetrics(run_name(config.run_dir)))
 
-    def hold(self) -> Choice:
-        """Hold the folder of a run that is there, to go on with it; return what it has chosen."""
+    def lock(self) -> Choice:
+        """Lock the folder of the run to resume, and return the recorded choice."""
         if self.folder is None:
             raise ConfigError(message("resume=True needs {run_dir}, the folder of the run"))
-        run = self.folder.read()  # or nothing must be written there
+        run = self.folder.read()  # first: nothing is written to a damaged folder
         choice = Choice.recorded(run, self.folder.path / "run.json")
-        self.folder.hold()
+        self.folder.lock()
         return choice
 
     def load(self, given: Given, choice: Choice | None = None) -> Loaded:
-        """Have the workers read the data; a choice that `hold` gave is kept."""
-        if self.folder is not None and self.executor.name not in ("serial", "threads"):
+        """Let the workers read the data; a resumed run gives its recorded choice."""
+        if self.folder is not None and self.executor.name not in ONE_PROCESS:
             self.folder.check_shared(self.executor.name)
         return load(self.task, self.config, given, self.executor, self.folder, choice)
 
@@ -78,14 +78,9 @@ class Trainer:
         C: float | None = None,
         watching: bool = True,
     ) -> Run:
-        """A run on this data: new, from the w of an earlier model, or from a checkpoint.
+        """Return a run on this data: new, from the w of an earlier model, or from a checkpoint.
 
-        Parameters
-        ----------
-        C : float, optional
-            In place of the configuration's.
-        watching : bool
-            Whether validation data is looked at after fresh rounds, and may end the run.
+        `C` replaces that of the configuration; for `watching` see Run.
         """
         config, folder, used, saving = self.config, self.folder, None, None
         if folder is not None:
@@ -108,18 +103,13 @@ class Trainer:
     def __enter__(self) -> Trainer:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def fail(self, error: BaseException) -> None:
-        """Have the run's folder say why there is no result."""
-        if self.folder is not None:
-            self.folder.fail(error)
-
-    def close(self) -> None:
-        """Let go of workers and folder."""
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         try:
-            self.executor.close()
+            if error is not None and self.folder is not None:
+                self.folder.fail(error)
         finally:
-            if self.folder is not None:
-                self.folder.close()
+            try:
+                self.executor.close()
+            finally:
+                if self.folder is not None:
+                    self.folder.close()

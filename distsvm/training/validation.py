@@ -1,4 +1,4 @@
-"""Validation data: when to stop because of it, and which w was the best there."""
+"""Validation: the best w so far, and the number of others since."""
 
 from __future__ import annotations
 
@@ -15,19 +15,10 @@ from distsvm.messages import Score
 
 @dataclass
 class Watch:
-    """The lowest validation loss so far, the w it belongs to, and how long ago that was.
+    """The lowest validation loss so far, its w, and the number of others since.
 
-    Parameters
-    ----------
-    best : dict or None
-        Round, loss and accuracy of the lowest loss, and the certified primal of its w.
-    w : array or None
-    n_since : int
-        Other w that were looked at since then.
-    seen : array or None
-        The w that was looked at last.
-    score : Score or None
-        How that one did.
+    `best` has its round, loss, accuracy and certified primal; `seen` is the w that was evaluated
+    last, and `score` its score.
     """
 
     best: dict[str, Any] | None = None
@@ -39,9 +30,9 @@ class Watch:
     def look(
         self, number: int, bounds: Bounds, evaluate: Callable[[np.ndarray], Score | None]
     ) -> bool:
-        """After fresh round `number`: evaluate the best w so far, if it is a new one.
+        """Evaluate the best w after fresh round `number`, if it is a new one.
 
-        False where `evaluate` gives nothing, as the time was over first.
+        Return False where `evaluate` returns None, because the time limit came first.
         """
         if bounds.w is None or bounds.w is self.seen:
             return True
@@ -62,7 +53,7 @@ class Watch:
         return True
 
     def notes(self) -> dict[str, Any]:
-        """What a checkpoint has to remember, besides w."""
+        """Return the values for a checkpoint, besides w."""
         score = None if self.score is None else asdict(self.score)
         return {"best": self.best, "n_since": self.n_since, "score": score}
 
@@ -79,7 +70,7 @@ class Watch:
         return cls(notes["best"], w, notes["n_since"], seen, score)
 
     def chosen(self, bounds: Bounds) -> Bounds:
-        """The bounds with the w to return: that of the lowest loss, else the certified best."""
+        """Return the bounds with the w of the lowest loss, else with the certified best."""
         if self.best is None:
             return bounds
         return Bounds(self.best["primal"], bounds.dual, self.w, self.best["exact"])

@@ -88,7 +88,7 @@ def _packed(
     weight = packed.arrays(mapped=True).get("weight")
 
     def opened(names: Names, packed: Packed = packed) -> Oracle:
-        with packed.believed():
+        with packed.blamed():
             return frame.over(packed.arrays(mapped=False), names, list(unfit))
 
     weight = None if weight is None else np.array(weight)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from distsvm.cli import main
 from distsvm.cli.config_file import config_text
 from distsvm.cli.program import CONFIGURED, build_parser, parse
-from distsvm.cli.toml_text import toml_pair
+from distsvm.cli.words import toml_pair
 from distsvm.errors import ConfigError
 from distsvm.kinds import (
     Choice,

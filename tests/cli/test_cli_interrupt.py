@@ -10,8 +10,8 @@ from cli_files import blobs, train_args
 from test_cli_progress import START, record
 
 from distsvm.cli import main
+from distsvm.cli.display import watched
 from distsvm.cli.output import Output
-from distsvm.cli.session import watched
 from distsvm.data.writers import write_svmlight
 from distsvm.model import load_model
 

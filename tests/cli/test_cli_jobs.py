@@ -59,7 +59,7 @@ def test_a_run_is_sent_followed_looked_at_and_resumed_by_name(cluster, config, c
     assert json.loads((folder / "run.json").read_text())["config"]["C"] == 50
 
     out = run(capsys, "status", "spam", *ADDRESS).out
-    assert "7: a training run ended before the wished gap" in out
+    assert "7: a training run ended before the target gap" in out
     assert "gap/C" in out
     assert str(folder) in run(capsys, "status", *ADDRESS).out
     assert "round 1 fresh" in run(capsys, "logs", "spam", *ADDRESS).out
@@ -204,7 +204,7 @@ def test_ctrl_c_leaves_the_job_running_and_says_how_to_get_back(cluster, config,
     said = run(capsys, *words, *ADDRESS, code=130)
     assert "round 1" in said.out
     (id,) = closed
-    assert f"the job {id} goes on" in said.err
+    assert f"the job {id} is still running" in said.err
     assert f"follow it: distsvm logs --follow {id} --address {URL}" in said.err
     assert "Traceback" not in said.err
 
@@ -291,7 +291,7 @@ def test_a_folder_is_asked_to_stop_only_while_it_runs(files, capsys, tmp_path):
         assert (folder / STOP).exists()
         assert "running: process" in run(capsys, "status", folder).out
         words = ["resume", folder, "--max-rounds", "3"]
-        assert "held by a run that goes on" in run(capsys, *words, code=6).err
+        assert "in use by a run" in run(capsys, *words, code=6).err
     finally:
         session.end()
     assert not (folder / STOP).exists()
@@ -318,5 +318,5 @@ def test_a_run_whose_data_was_in_memory_is_refused_without_advice_in_python(caps
     X, y = np.eye(4), np.array([0, 1, 0, 1])
     train(MulticlassTask(), X, y, executor="serial", max_rounds=1, run_dir=tmp_path / "run")
     err = run(capsys, "resume", tmp_path / "run", code=2).err
-    assert "had its data in memory; only the Python program that has the data can go on" in err
+    assert "had its data in memory; only the Python program that has the data can resume it" in err
     assert "train(" not in err

@@ -310,7 +310,7 @@ def test_inspect_a_run_and_its_checkpoint(files, capsys, tmp_path):
     assert told["last_round"]["number"] == 3
     (folder / "result.json").unlink()
     (folder / "state.json").unlink()
-    assert "lost: nobody knows where" in run(capsys, "inspect", folder).out
+    assert "lost: at an unknown place" in run(capsys, "inspect", folder).out
     checkpoint = folder / "checkpoints" / "round-00000003"
     (told,) = objects(run(capsys, "inspect", checkpoint, "--json").out)
     assert (told["kind"], told["number"], told["round"]["number"]) == ("checkpoint", 3, 3)

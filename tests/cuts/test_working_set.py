@@ -58,7 +58,7 @@ def test_shrinking_changes_neither_w_nor_the_dual(seed, m, n_blocks, max_cuts):
 
 @settings(max_examples=50)
 @given(st.integers(0, 10**6), st.integers(1, 40))
-def test_idle_cuts_go_after_so_many_solves_and_not_before(seed, m):
+def test_idle_cuts_are_dropped_after_n_solves_and_not_before(seed, m):
     working = filled(seed, m, 1)
     n_support, w = working.n_support, w_of(working)
     for _ in range(3):

@@ -88,7 +88,7 @@ def test_inputs_need_no_outputs(tmp_path):
         ('{"x": [1], "y": 1, "wieght": 2}', "found 'wieght', expected no other keys"),
         ('{"x": [1], "y": 1, "weight": -2}', "a finite number ≥ 0"),
         ('{"x": [1], "y": 1, "weight": 1e400}', "found 'inf', expected a weight"),
-        ('{"x": [1e400], "y": 1}', "a finite number for a feature that 64 bits"),
+        ('{"x": [1e400], "y": 1}', "a finite number for a feature that fits"),
         ('{"x": [NaN], "y": 1}', "found 'NaN', expected finite"),
         ('{"x": ["a"], "y": 1}', "a finite number for a feature"),
         ('{"x": [1, 2], "y": 1}', "1 numbers for x"),

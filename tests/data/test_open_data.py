@@ -32,19 +32,19 @@ def test_arrays_matrices_and_frames_are_tables(table):
         shard = data.specs(1)[0].load()
         assert shard.n == 3
         assert shard.y.tolist() == [0, 1, 0]
-    assert open_data(table).y is None
+    assert open_data(table).shard.y is None
 
 
 def test_pandas_frames_are_tables():
     pd = pytest.importorskip("pandas")
     data = open_data(pd.DataFrame(X), pd.Series(list("aba")))
-    np.testing.assert_array_equal(data.x.values, X)
-    assert data.y.tolist() == ["a", "b", "a"]
+    np.testing.assert_array_equal(data.shard.x.values, X)
+    assert data.shard.y.tolist() == ["a", "b", "a"]
 
 
 def test_weights_go_with_data_in_memory():
-    assert open_data(X, y, [1, 2, 3]).weight.tolist() == [1, 2, 3]
-    assert open_data(PAIRS, weight=[1, 2, 3]).weight.tolist() == [1, 2, 3]
+    assert open_data(X, y, [1, 2, 3]).shard.weight.tolist() == [1, 2, 3]
+    assert open_data(PAIRS, weight=[1, 2, 3]).shard.weight.tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize("pairs", [PAIRS, tuple(PAIRS), PAIRS[:2], tuple(PAIRS[:2])])
@@ -129,7 +129,9 @@ def test_the_format_treebank_takes_the_trees_of_a_mixed_folder(tmp_path):
 
 def test_the_format_decides_where_it_is_given(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"1 1:1\n")
-    with pytest.raises(DataError, match=r"a\.csv: the name does not say.*give format and one of"):
+    with pytest.raises(
+        DataError, match=r"a\.csv: the ending is of no known.*give format and one of"
+    ):
         open_data(tmp_path)
     assert isinstance(open_data(tmp_path, format="libsvm"), SvmlightData)
     with pytest.raises(ConfigError, match="format='csv': expected one of svmlight"):

@@ -13,7 +13,7 @@ from toy_tasks import ToyChain
 import distsvm
 from distsvm.data import open_data
 from distsvm.data.keeping import Keeping, load
-from distsvm.data.packed import PackedStore, key_of, own_folder
+from distsvm.data.packed import PackedStore, key_of, packed_folder
 from distsvm.errors import ConfigError
 from distsvm.structures.classes.task import MulticlassTask
 
@@ -99,7 +99,7 @@ def test_a_folder_of_others_is_refused(tmp_path, monkeypatch):
     train()
     me = os.getuid()
     monkeypatch.setattr(os, "getuid", lambda: me + 1)
-    with pytest.raises(ConfigError, match=rf"{folder} belongs to somebody else"):
+    with pytest.raises(ConfigError, match=rf"{folder} belongs to another user"):
         train()
 
 
@@ -114,8 +114,8 @@ def test_the_folder_among_the_temporary_files_is_no_link(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (tmp_path / "mine").mkdir(mode=0o700)
     os.symlink(tmp_path / "mine", tmp_path / f"distsvm-packed-{os.getuid()}")
-    with pytest.raises(ConfigError, match="belongs to somebody else"):
-        own_folder()
+    with pytest.raises(ConfigError, match="belongs to another user"):
+        packed_folder()
 
 
 CHAINS = "".join(json.dumps({"x": [i % 2, 1], "y": [i % 2, 1]}) + "\n" for i in range(20))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distsvm.data import open_data
-from distsvm.data.files import packing
+from distsvm.data.files import compression
 from distsvm.data.readers import lines, pieces
 from distsvm.data.readers.pieces import rows_of_piece
 from distsvm.errors import DataError
@@ -58,7 +58,7 @@ def small(monkeypatch):
 
 def packed(folder, name, texts):
     path = folder / name
-    with PACKERS[packing(name)](path, "wt") as file:
+    with PACKERS[compression(name)](path, "wt") as file:
         file.writelines(texts)
     return str(path)
 
@@ -79,7 +79,7 @@ def test_packed_text_is_cut_like_any_other_and_unpacked_once_a_pass(
         shards = [piece.load() for piece in parts]
         assert [shard.n for shard in shards] == [4] * 7 + [2, 4, 2] + [4] * 3 + [2]
         assert np.concatenate([shard.y for shard in shards]).tolist() == list(range(50))
-    names = [path for path in paths if packing(path)]
+    names = [path for path in paths if compression(path)]
     assert len(names) == 4
     assert not hasattr(lines._here, "kept") or lines._here.kept is None
     assert parts[3].load().y.tolist() == [12, 13, 14, 15]

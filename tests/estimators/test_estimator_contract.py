@@ -188,7 +188,7 @@ def test_generators_seed_and_paths_name_the_run_folder(iris, tmp_path):
     fitted = estimator.fit(*iris)
     model = load_model(tmp_path / "run" / "model")
     np.testing.assert_array_equal(model.w, fitted.model_.w)
-    with pytest.raises(ValueError, match="holds a run already"):
+    with pytest.raises(ValueError, match="has a run already"):
         estimator.fit(*iris)
 
 

@@ -157,7 +157,7 @@ def test_a_run_is_sent_stopped_and_resumed_and_strangers_are_refused(cluster, tm
         assert "will end after its round" in distsvm("stop", "spam")
         gate.touch()
         rest = following.communicate()[0]
-    assert "interrupted, before the wished gap" in rest
+    assert "interrupted, before the target gap" in rest
     (told,) = map(json.loads, distsvm("status", "spam", "--json").splitlines())
     assert (told["state"], told["run"]["state"]) == ("stopped", "stopped")
     assert told["run"]["stop_reason"] == "interrupted"

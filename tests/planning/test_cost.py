@@ -5,8 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distsvm.errors import ConfigError
-from distsvm.planning.constants import MEASURED, Constants
-from distsvm.planning.cost import Problem, economical, fastest, overridden, plan
+from distsvm.planning.cost import (
+    MEASURED,
+    Constants,
+    Problem,
+    economical,
+    fastest,
+    overridden,
+    plan,
+)
 
 COUNT = st.integers(1, 10**6)
 PROBLEMS = st.builds(

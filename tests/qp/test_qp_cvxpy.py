@@ -20,7 +20,7 @@ cp = pytest.importorskip("cvxpy")
 
 @pytest.mark.parametrize("C", [1e-6, 1e-2, 1.0, 1e2, 1e5])
 @pytest.mark.parametrize("family", STEADY + CANCELLING, ids=lambda f: f.__name__)
-def test_native_and_cvxpy_agree_as_far_as_the_gap_of_cvxpy_says(family, C):
+def test_native_and_cvxpy_agree_within_the_gap_of_cvxpy(family, C):
     qp = draw(family, 25, 3, C)
     native = NativeQP().solve(qp, np.zeros(qp.size), 0.0)
     peer = CvxpyQP().solve(qp, np.zeros(qp.size), 0.0)
@@ -84,7 +84,7 @@ def test_an_unknown_solver_is_refused_with_the_list_of_those_installed():
         CvxpyQP("nosuch")
 
 
-def test_without_cvxpy_the_error_says_how_to_install_it(monkeypatch):
+def test_without_cvxpy_the_error_has_the_command_that_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "cvxpy", None)
     with pytest.raises(ConfigError, match=r"pip install"):
         CvxpyQP()

@@ -9,11 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distsvm.report.axes import linear_axis, log_axis, time_axis, whole_axis
+from distsvm.report.axes import (
+    linear_axis,
+    linear_ticks,
+    log_axis,
+    log_ticks,
+    time_axis,
+    whole_axis,
+)
 from distsvm.report.curves import placed, stepped, thinned
 from distsvm.report.numbers import count, number, percent, resolved, seconds
 from distsvm.report.plot import apart
-from distsvm.report.ticks import linear_ticks, log_ticks
 
 finite = st.floats(-1e200, 1e200)
 anything = st.floats(allow_nan=False, allow_infinity=False)

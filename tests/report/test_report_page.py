@@ -92,7 +92,7 @@ def test_runs_of_any_length_are_drawn(tmp_path, n, result):
 def test_a_run_without_a_result_says_so_and_shows_what_is_known(tmp_path):
     text = words(write_report(write_run(tmp_path / "run", 30, result=False)))
     assert "Not finished" in text
-    assert "30 rounds tell" in text
+    assert "The charts show 30 rounds" in text
     assert "≤ eps" in text or "> eps" in text
     assert "load and other" in text
 

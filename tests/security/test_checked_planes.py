@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from parse_enumeration import grammar_of
 
 from distsvm.data.ragged import Ragged
 from distsvm.messages import Planes
 from distsvm.structures.classes.task import MulticlassTask
 from distsvm.structures.sequences.task import SequenceTask
-from distsvm.structures.trees.grammar import Grammar
 from distsvm.structures.trees.kernels.cky_rows import LEAF
 from distsvm.structures.trees.rows import check_rows, encode
 from distsvm.structures.trees.synthetic import make_treebank
 
 TREES = make_treebank(12, max_length=8, seed=3)
-GRAMMAR = Grammar.learn(TREES)
+GRAMMAR = grammar_of(TREES)
 SIZES = len(GRAMMAR.chains), GRAMMAR.step_rule.size
 
 

@@ -27,7 +27,7 @@ JUSTIFIED = {
     ("oracles/structure.py", "importlib.import_module"): "names in the code of a structure",
     ("data/packed.py", "np.load"): "this user's own cache, mapped and never unpickled",
     ("workers/shelf.py", "np.load"): "this process's own file, which has no name; never unpickled",
-    ("cli/own_code.py", "exec_module"): "a file of code that the caller names as such",
+    ("cli/models.py", "exec_module"): "a file of code that the caller names as such",
     ("cli/program.py", "importlib.import_module"): "the package's own modules, by the fixed verbs",
 }
 

@@ -202,7 +202,7 @@ def test_the_bound_on_rounds_is_that_of_theorem_5_to_the_last_round():
     "config",
     [{}, {"stabilise": 1.0, "n_blocks": 2}, {"stabilise": 1.0, "eps": None, "rel_gap": 0.1},
      {"stabilise": 1.0, "qp": "line-search"},
-     {"stabilise": 1.0, "solver": "multi-plane", "n_shards": 1}],
+     {"solver": "multi-plane", "n_shards": 1}],
 )  # fmt: skip
 def test_no_bound_on_rounds_is_given_where_the_theorem_does_not_hold(config):
     settings = {"C": 2.0, "eps": 0.1, "solver": "one-slack", "executor": "serial", "n_shards": 2}

@@ -6,7 +6,7 @@ from run_examples import SHORT, go
 
 @pytest.fixture
 def empty_store(monkeypatch):
-    """The store that fails when it is told to: empty, in order, and not waited for."""
+    """The store that fails on demand: empty, without faults, and without waits."""
     from failing_store import FailingStore
 
     from distsvm import stores

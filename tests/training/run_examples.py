@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from toy_tasks import ToyChain, toy_chains
 
 from distsvm import Callback, train
+from distsvm.training.checkpoint import checkpoint_folders, read_checkpoint
 from distsvm.training.run_folder import RunFolder
 
 INPUTS, OUTPUTS = toy_chains(n=60)
@@ -24,6 +25,12 @@ def history(result):
 def kept_history(folder):
     """As `history`, of what a folder has."""
     return history(SimpleNamespace(history=RunFolder(folder).history()))
+
+
+def latest_checkpoint(folder):
+    """The newest checkpoint of a run; None before the first."""
+    folders = checkpoint_folders(folder)
+    return read_checkpoint(folders[-1]) if folders else None
 
 
 def go(run_dir, task=None, inputs=INPUTS, outputs=OUTPUTS, **more):

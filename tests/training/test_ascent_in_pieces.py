@@ -109,7 +109,7 @@ def test_a_killed_worker_loses_no_dual_value_and_leaves_nothing_on_disk(tmp_path
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_path_of_C_goes_on_from_what_was_put_aside(tmp_path, limited, case):
+def test_a_path_of_C_continues_from_the_planes_on_disk(tmp_path, limited, case):
     task, data = write(tmp_path, case)
     run = {k: v for k, v in RUN.items() if k not in ("C", "rel_gap")} | {"eps": 0.2}
     found = path(task, data, Cs=[2.0, 20.0], **run, **limited)

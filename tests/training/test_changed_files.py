@@ -15,7 +15,7 @@ from distsvm.data.synthetic import make_multiclass
 from distsvm.data.writers import write_parts
 from distsvm.errors import DataError
 from distsvm.messages import Facts
-from distsvm.training.loading import check_counts
+from distsvm.training.loaded import check_counts
 
 CONFIG = {"C": 100.0, "eps": 1e-4, "solver": "one-slack", "n_shards": 2}
 LOST = {"executor": "processes", "n_workers": 2}

@@ -4,10 +4,10 @@ import os
 
 import numpy as np
 import pytest
-from run_examples import StopAfter, go, history
+from run_examples import StopAfter, go, history, latest_checkpoint
 
 from distsvm.errors import CheckpointError
-from distsvm.training.checkpoint import checkpoint_folders, latest_checkpoint
+from distsvm.training.checkpoint import checkpoint_folders
 from distsvm.workers import chain
 from distsvm.workers.shard_worker import ShardWorker
 

@@ -48,7 +48,7 @@ def test_the_manifest_holds_files_shards_and_digests(run):
     assert all(data["digests"])
 
 
-def test_an_unchanged_run_goes_on_even_if_a_file_was_touched(run, caplog):
+def test_an_unchanged_run_resumes_even_if_a_file_was_touched(run, caplog):
     folder, paths = run
     later = os.stat(paths[1]).st_mtime_ns + 10**9
     os.utime(paths[1], ns=(later, later))

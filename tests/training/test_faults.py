@@ -229,7 +229,7 @@ def test_one_scan_fixes_index_base_dimension_and_labels_for_all_files(tmp_path):
     )
 
 
-def test_bad_data_at_prediction_and_evaluation_is_said(tmp_path):
+def test_bad_data_at_prediction_and_evaluation_is_an_error(tmp_path):
     X, y = make_multiclass(60, 4, 3, noise=0.3, seed=0)
     model = train(MulticlassTask(), (X, y), executor="serial").model
     with pytest.raises(DataError, match="5 features, expected 4"):

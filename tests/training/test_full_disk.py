@@ -159,7 +159,7 @@ def can_mount():
 
 
 @pytest.mark.skipif(not can_mount(), reason="this system lets no user mount a file system")
-def test_a_run_on_a_disk_that_is_really_full_for_a_while_goes_on(tmp_path):
+def test_a_run_continues_on_a_disk_that_is_really_full_for_a_while(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
     (tmp_path / "disk").mkdir()
     mount = f'mount -t tmpfs -o size=512k none {tmp_path}/disk && exec "$@"'

@@ -121,7 +121,7 @@ def test_what_is_not_given_anew_stays_when_a_run_is_resumed():
     assert (kept["eps"], kept["rel_gap"]) == (None, None)
 
 
-def test_a_folder_says_that_a_run_has_no_eps(tmp_path):
+def test_a_folder_records_that_a_run_has_no_eps(tmp_path):
     go(tmp_path / "run", eps=None, rel_gap=1e-3)
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert (result["stop_reason"], result["eps"], result["rel_gap"]) == ("rel_gap", None, 1e-3)

@@ -5,12 +5,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from run_examples import StopAfter, go, history
+from run_examples import StopAfter, go, history, latest_checkpoint
 from toy_tasks import toy_chains
 
 from distsvm import Callback, SequenceTask
 from distsvm.training import loaded, run, trainer
-from distsvm.training.checkpoint import latest_checkpoint
 from distsvm.training.run_folder import RunFolder
 
 LINES, TAGS = toy_chains(n=60)
@@ -52,7 +51,7 @@ def assert_same_run(result, whole):
 
 @pytest.mark.parametrize("limit", [1, 2, 5])
 @every_road
-def test_a_run_that_goes_on_after_max_rounds_has_the_bits_of_one_without(tmp_path, road, limit):
+def test_a_run_resumed_after_max_rounds_has_the_bits_of_one_without(tmp_path, road, limit):
     part = go(tmp_path / "part", max_rounds=limit, **road)
     assert (part.stop_reason, part.n_rounds) == ("max_rounds", limit)
     assert part.history[-1].kind == "fresh"
@@ -63,7 +62,7 @@ def test_a_run_that_goes_on_after_max_rounds_has_the_bits_of_one_without(tmp_pat
 
 
 @every_road
-def test_a_run_that_goes_on_limit_by_limit_has_the_bits_of_one_without(tmp_path, road):
+def test_a_run_resumed_limit_by_limit_has_the_bits_of_one_without(tmp_path, road):
     go(tmp_path / "part", max_rounds=2, checkpoint_rounds=1, **road)
     for limit in (3, 5, 8):
         go(tmp_path / "part", resume=True, max_rounds=limit, **road)
@@ -85,9 +84,7 @@ def test_a_round_that_asks_all_without_the_limit_is_in_the_checkpoint(tmp_path):
 
 @pytest.mark.parametrize("stop", ["seconds", "request"])
 @every_road
-def test_a_run_that_goes_on_after_a_stop_has_the_bits_of_one_without(
-    tmp_path, road, stop, monkeypatch
-):
+def test_a_run_resumed_after_a_stop_has_the_bits_of_one_without(tmp_path, road, stop, monkeypatch):
     whole = go(tmp_path / "whole", **road)
     folder, limit = tmp_path / "part", {"max_seconds": 100.0} if stop == "seconds" else {}
     with monkeypatch.context() as patch:
@@ -100,7 +97,7 @@ def test_a_run_that_goes_on_after_a_stop_has_the_bits_of_one_without(
 
 @pytest.mark.parametrize("limit", [None, 7])
 @pytest.mark.parametrize("solver", ["one-slack", "multi-plane"])
-def test_a_run_that_goes_on_after_validation_has_the_bits_of_one_without(tmp_path, solver, limit):
+def test_a_run_resumed_after_validation_has_the_bits_of_one_without(tmp_path, solver, limit):
     # One block of the dual ascent would reach eps before the validation loss stands still.
     blocks = {"n_blocks": 5} if solver == "multi-plane" else {}
     road = {"solver": solver, "validation": CHECKS, "eps": 1e-3, **blocks}

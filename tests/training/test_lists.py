@@ -50,7 +50,7 @@ def test_lists_that_are_no_rows_of_numbers_are_refused(rows, message):
         train(MulticlassTask(), (rows, LABELS[:2]), **QUICK)
 
 
-def test_inputs_that_are_no_rows_are_said_to_be_none():
+def test_inputs_that_are_no_rows_are_refused_as_such():
     with pytest.raises(DataError, match="the inputs are no rows of features"):
         train(MulticlassTask(), PairData(ROWS, LABELS), **QUICK)
     model = train(MulticlassTask(), (ROWS, LABELS), **QUICK).model

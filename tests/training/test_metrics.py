@@ -51,7 +51,7 @@ def test_they_are_those_of_the_rounds(exported, tmp_path):
     assert exported["distsvm_oracle_calls"][-1] == again.n_oracle_calls - first
 
 
-def test_a_failure_is_said_once_and_the_run_goes_on(monkeypatch, caplog):
+def test_a_failure_is_logged_once_and_the_run_continues(monkeypatch, caplog):
     monkeypatch.setitem(sys.modules, "ray.util.metrics", None)
     result = train(ToyChain(), INPUTS, OUTPUTS, callbacks=[RayMetrics("mine")], **CONFIG)
     assert result.stop_reason == "eps"

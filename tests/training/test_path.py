@@ -98,10 +98,10 @@ def test_an_interrupted_path_keeps_what_it_has():
     ("wrong", "message"),
     [
         ({"Cs": []}, "Cs is empty"),
-        ({"Cs": [1.0, -2.0]}, "Cs holds -2.0"),
-        ({"Cs": [0.0]}, "Cs holds 0.0"),
-        ({"Cs": [math.inf]}, "Cs holds inf"),
-        ({"Cs": [math.nan, 1.0]}, "Cs holds nan"),
+        ({"Cs": [1.0, -2.0]}, "Cs has -2.0"),
+        ({"Cs": [0.0]}, "Cs has 0.0"),
+        ({"Cs": [math.inf]}, "Cs has inf"),
+        ({"Cs": [math.nan, 1.0]}, "Cs has nan"),
         ({"Cs": ["a"]}, "expected numbers > 0"),
         ({"Cs": 3.0}, "expected numbers > 0"),
         ({"cv": 1}, "cv=1: expected a whole number ≥ 2"),
@@ -111,7 +111,7 @@ def test_an_interrupted_path_keeps_what_it_has():
         ({"cv": 3, "validation": toy_chains(5)}, "cv and validation are both given"),
         ({"C": 1.0}, "C=1.0: a path takes its values as Cs"),
         ({"C_per_example": 1.0}, "C_per_example=1.0"),
-        ({"run_dir": "r"}, "run_dir='r': a path keeps no run folder"),
+        ({"run_dir": "r"}, "run_dir='r': a path has no run folder"),
         ({"depth": 3}, "unknown parameter 'depth'"),
     ],
 )

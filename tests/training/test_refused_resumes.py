@@ -5,7 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from run_examples import CONFIG, INPUTS, OUTPUTS, StopAfter, go
+from run_examples import CONFIG, INPUTS, OUTPUTS, StopAfter, go, latest_checkpoint
 from toy_tasks import ToyChain
 
 from distsvm import resume, train
@@ -13,7 +13,6 @@ from distsvm.data.synthetic import make_multiclass
 from distsvm.data.writers import write_parts
 from distsvm.errors import CheckpointError, ConfigError
 from distsvm.structures.classes.task import MulticlassTask
-from distsvm.training.checkpoint import latest_checkpoint
 
 
 def swapped(folder):
@@ -123,7 +122,7 @@ class Row:
         return len(self.symbols)
 
 
-def test_inputs_of_any_class_are_told_apart_by_their_value(tmp_path):
+def test_inputs_of_any_class_are_distinguished_by_their_value(tmp_path):
     rows = [Row(x) for x in INPUTS]
     go(tmp_path / "run", inputs=rows, callbacks=[StopAfter(3)])
     with pytest.raises(CheckpointError, match="other data"):

@@ -5,14 +5,13 @@ import shutil
 
 import numpy as np
 import pytest
-from run_examples import StopAfter, go, history
+from run_examples import StopAfter, go, history, latest_checkpoint
 from toy_tasks import ToyChain
 
 from distsvm import Callback, MulticlassTask, resume, train
 from distsvm.data.synthetic import make_multiclass, write_parts
 from distsvm.errors import CheckpointError, ConfigError
 from distsvm.training import loaded
-from distsvm.training.checkpoint import latest_checkpoint
 from distsvm.training.run_folder import RunFolder
 
 
@@ -43,7 +42,7 @@ def test_a_resumed_run_has_the_bits_of_one_never_stopped(tmp_path, cut, road):
     ]
 
 
-def test_a_run_may_go_on_with_another_executor_and_another_limit(tmp_path):
+def test_a_run_may_be_resumed_with_another_executor_and_another_limit(tmp_path):
     whole = go(tmp_path / "whole")
     go(tmp_path / "part", max_rounds=5)
     result = go(tmp_path / "part", resume=True, executor="threads", n_workers=2)
@@ -59,7 +58,7 @@ def test_a_finished_run_resumed_is_finished(tmp_path):
     assert np.array_equal(again.model.w, first.model.w)
 
 
-def test_a_smaller_eps_goes_on_from_where_the_run_ended(tmp_path):
+def test_a_smaller_eps_continues_from_the_end_of_the_run(tmp_path):
     first = go(tmp_path / "run", eps=0.01)
     again = go(tmp_path / "run", resume=True, eps=1e-4)
     assert again.n_rounds > first.n_rounds
@@ -146,7 +145,7 @@ def test_a_run_on_files_is_resumed_by_its_folder_alone(tmp_path):
         train(MulticlassTask(), data, run_dir=mixed, resume=True, **config)
 
 
-def test_a_run_that_goes_on_keeps_the_C_that_it_began_with(tmp_path, monkeypatch):
+def test_a_resumed_run_keeps_its_C(tmp_path, monkeypatch):
     run = {"run_dir": tmp_path / "run", "executor": "serial", "eps": 0.01}
     X, y = make_multiclass(40, 4, 3, noise=0.3, seed=1)
     with monkeypatch.context() as patch:

@@ -12,7 +12,7 @@ from distsvm import load_model, train
 from distsvm.errors import ConfigError
 
 
-def test_the_folder_holds_what_the_result_says(tmp_path):
+def test_the_files_of_a_folder_agree_with_the_result(tmp_path):
     result = go(tmp_path / "run")
     names = {p.name for p in (tmp_path / "run").iterdir()}
     assert names == {
@@ -39,11 +39,11 @@ def test_old_checkpoints_go_and_no_pickle_is_written(tmp_path):
 
 def test_a_folder_with_a_run_is_not_overwritten(tmp_path):
     go(tmp_path / "run")
-    with pytest.raises(ConfigError, match="holds a run already"):
+    with pytest.raises(ConfigError, match="has a run already"):
         go(tmp_path / "run")
 
 
-def test_a_run_folder_that_cannot_be_is_said_before_the_data_is_read(tmp_path):
+def test_an_impossible_run_folder_is_refused_before_the_data_is_read(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="cannot be made"):
         train(ToyChain(), object(), run_dir=tmp_path / "file" / "run")

@@ -46,7 +46,7 @@ def test_a_run_in_a_store_is_resumed_with_the_bits_of_one_on_a_disk(home, tmp_pa
 
 def test_a_finished_run_is_never_written_over_and_may_begin_another(home, whole):
     go(f"{home}/a", max_rounds=3)
-    with pytest.raises(ConfigError, match=r"run_dir='.*/a' holds a run already"):
+    with pytest.raises(ConfigError, match=r"run_dir='.*/a' has a run already"):
         go(f"{home}/a")
     result = go(f"{home}/b", start=f"{home}/a")
     assert result.gap <= whole.C * 1e-4
@@ -96,7 +96,7 @@ def test_a_memory_that_workers_cannot_see_is_refused():
     [
         ("s3://me:hidden@bucket/a", "a URI with a password in it"),
         ("memory://runs/a?token=hidden", "a URI with a query in it"),
-        ("memory://runs/a?hidden", r"^memory://runs/a: the URI of a run or model is without"),
+        ("memory://runs/a?hidden", r"^memory://runs/a: the URI of a run or model must not"),
         ("simplecache::s3://bucket/a", "expected a path, or one URI"),
         ("nowhere://bucket/a", "nowhere://bucket/a: "),
     ],
@@ -119,7 +119,7 @@ def test_a_model_is_replaced_in_a_store_and_nothing_else_is(whole):
     whole.model.save(f"{ROOT}m")
     assert np.array_equal(load_model(f"{ROOT}m", ToyChain).w, whole.model.w)
     (place(ROOT + "other") / "thesis.txt").write(b"years of work")
-    with pytest.raises(ModelError, match="holds something else than a model"):
+    with pytest.raises(ModelError, match="has something other than a model"):
         whole.model.save(f"{ROOT}other")
     with pytest.raises(ModelError, match="is a file"):
         whole.model.save(f"{ROOT}other/thesis.txt")
@@ -135,7 +135,9 @@ def test_a_finished_run_is_read_from_the_web_which_takes_no_run(tmp_path, short,
         assert kept_history(f"{web}/run") == history(short)
         with pytest.raises(ModelError, match=rf"{web}/none/manifest\.json does not exist"):
             load_model(f"{web}/none")
-        with pytest.raises(ConfigError, match=rf"run_dir='{web}/new' .*: the web is only read"):
+        with pytest.raises(
+            ConfigError, match=rf"run_dir='{web}/new' .*: files on the web can only"
+        ):
             go(f"{web}/new")
 
 

@@ -38,7 +38,7 @@ def test_a_saved_model_predicts_and_has_the_certified_objective(run):
 
 
 @pytest.mark.parametrize("run", PARAMETERS, indirect=True, ids=" ".join)
-def test_a_saved_run_goes_on_from_its_checkpoint_to_the_optimum_of_a_new_run(run, tmp_path):
+def test_a_saved_run_resumes_from_its_checkpoint_to_the_optimum_of_a_new_run(run, tmp_path):
     problem, solver, folder = run
     before = RunFolder(folder).history()
     options = problem.options | {

@@ -61,7 +61,7 @@ def test_a_checkpoint_that_was_put_off_is_written_as_soon_as_it_fits(clock, monk
     assert made.n_written == 2
 
 
-def test_the_result_tells_the_size_of_checkpoints_and_their_time(tmp_path):
+def test_the_result_has_the_size_of_checkpoints_and_their_time(tmp_path):
     result = train(
         ToyChain(), *toy_chains(n=10), run_dir=tmp_path / "run", executor="serial", n_shards=2,
         C=2.0, eps=0.1,

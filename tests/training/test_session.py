@@ -53,7 +53,7 @@ class Raises(Callback):
 # --- what is told --------------------------------------------------------------------------
 
 
-def test_a_run_says_how_it_ended(tmp_path):
+def test_the_state_has_the_end_of_a_run(tmp_path):
     assert go(tmp_path / "a").stop_reason == "eps"
     state = read_state(tmp_path / "a")
     assert (state.state, state.stop_reason, state.error) == ("finished", "eps", None)
@@ -74,7 +74,7 @@ def test_a_run_says_how_it_ended(tmp_path):
                                                    "message": "ZeroDivisionError('x')"})),
     ],
 )  # fmt: skip
-def test_a_run_that_broke_off_says_why(tmp_path, error, expected):
+def test_the_state_has_the_error_of_a_failed_run(tmp_path, error, expected):
     with pytest.raises(type(error)):
         go(tmp_path / "run", callbacks=[Raises(error)])
     state = read_state(tmp_path / "run")
@@ -91,7 +91,7 @@ def test_a_refused_continuation_leaves_the_state_as_it_was(tmp_path):
     assert (tmp_path / "run" / STATE).read_text() == before
 
 
-def test_a_folder_of_before_there_were_states_is_told_by_its_result(tmp_path):
+def test_the_state_of_a_folder_without_a_state_file_is_that_of_its_result(tmp_path):
     go(tmp_path / "run", max_rounds=2)
     (tmp_path / "run" / STATE).unlink()
     assert read_state(tmp_path / "run").state == "stopped"
@@ -100,7 +100,7 @@ def test_a_folder_of_before_there_were_states_is_told_by_its_result(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"state": 3, "seen": "x"}'])
-def test_a_damaged_state_is_not_believed(tmp_path, text):
+def test_a_damaged_state_is_ignored(tmp_path, text):
     go(tmp_path / "run", max_rounds=2)
     (tmp_path / "run" / STATE).write_text(text)
     assert read_state(tmp_path / "run").state == "stopped"
@@ -120,10 +120,10 @@ def test_the_last_whole_round_is_found_behind_half_a_line(tmp_path):
 # --- one writer ----------------------------------------------------------------------------
 
 
-def test_a_run_that_goes_on_cannot_be_resumed_a_second_time(tmp_path):
+def test_a_running_run_cannot_be_resumed(tmp_path):
     class ResumesAgain(Callback):
         def on_round(self, record):
-            with pytest.raises(CheckpointError, match=r"held by a run that goes on: process \d+"):
+            with pytest.raises(CheckpointError, match=r"in use by a run: process \d+"):
                 go(tmp_path / "run", resume=True)
             assert read_state(tmp_path / "run").state == "running"
             return True
@@ -171,7 +171,7 @@ def test_a_dead_process_of_this_host_is_lost_at_once(held):
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="only Linux tells")
-def test_a_dead_process_that_nobody_has_waited_for_is_lost(held):
+def test_a_zombie_process_is_lost(held):
     process = subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE)
     process.stdout.read()  # until it has closed its side, at its end
     while read_state(held.folder).state != "lost":  # the last steps of its end take a moment
@@ -190,7 +190,7 @@ def test_a_process_of_another_host_is_lost_when_there_was_no_sign_of_it_for_a_mi
     for name in (LOCK, STATE):
         altered(held.folder / name, host="elsewhere")
     assert read_state(held.folder).state == "running"
-    with pytest.raises(CheckpointError, match=r"on elsewhere, last sign of it \d+ s ago"):
+    with pytest.raises(CheckpointError, match=r"on elsewhere, last sign of life \d+ s ago"):
         Session(held.folder).take()
     altered(held.folder / STATE, seen=time.time() - 61)
     assert read_state(held.folder).state == "lost"
@@ -199,10 +199,10 @@ def test_a_process_of_another_host_is_lost_when_there_was_no_sign_of_it_for_a_mi
     other.end()
 
 
-def test_who_was_believed_gone_writes_nothing_more(monkeypatch, tmp_path):
+def test_a_holder_that_counted_as_gone_writes_nothing_more(monkeypatch, tmp_path):
     monkeypatch.setattr(sessions, "BEAT_S", 0.001)
     folder = RunFolder(tmp_path / "run")
-    folder.hold()
+    folder.lock()
     altered(folder.path / LOCK, token="another", host="elsewhere")
     folder._session._thread.join(60)
     with pytest.raises(CheckpointError, match=r"taken over by another process .* on elsewhere"):
@@ -213,7 +213,7 @@ def test_who_was_believed_gone_writes_nothing_more(monkeypatch, tmp_path):
     assert (folder.path / LOCK).exists()
 
 
-def test_a_damaged_lock_keeps_nobody_out_and_left_overs_go(tmp_path):
+def test_a_damaged_lock_excludes_no_process_and_leftovers_are_removed(tmp_path):
     (tmp_path / LOCK).write_text("{")
     (tmp_path / f".{LOCK}-abc.part.part").write_text("{")
     session = Session(tmp_path)
@@ -228,7 +228,7 @@ def test_a_lock_that_cannot_be_read_is_no_takeover(held, text):
     (held.folder / LOCK).write_text(text)
     assert "no sign of life can be written" in held._problem()
     held.check()
-    with pytest.raises(CheckpointError, match="held by a run that goes on"):
+    with pytest.raises(CheckpointError, match="in use by a run"):
         Session(held.folder).take()
     (held.folder / LOCK).write_text(whole)
     assert held._problem() is None
@@ -266,7 +266,7 @@ def test_a_run_whose_folder_was_deleted_keeps_its_model_elsewhere(tmp_path, capl
     shutil.rmtree(Path(kept).parent)
 
 
-def test_a_session_says_that_its_folder_is_gone(held):
+def test_a_session_reports_that_its_folder_is_gone(held):
     shutil.rmtree(held.folder)
     assert held._problem() == f"{held.folder}: the folder of the run is gone"
     held.check()

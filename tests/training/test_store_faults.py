@@ -93,7 +93,7 @@ def test_a_write_that_fails_now_and_then_is_tried_again(error, short):
 
 
 @pytest.mark.parametrize("broken", ["driver.npz", "planes-00001.npz", "manifest.json"])
-def test_a_run_goes_on_without_the_checkpoints_that_cannot_be_written(short, broken, caplog):
+def test_a_run_continues_without_the_checkpoints_that_cannot_be_written(short, broken, caplog):
     fail(1, OSError, n=4, counts=lambda operation, path:
          operation == "write" and path.endswith(f"round-00000002/{broken}"))  # fmt: skip
     result = go(RUN, **SHORT)
@@ -154,7 +154,7 @@ def test_a_store_that_cannot_be_reached_is_an_error_with_its_uri():
         load_model(f"{RUN}/model")
 
 
-def test_a_session_that_the_store_does_not_answer_goes_on(monkeypatch, short, caplog):
+def test_a_session_continues_when_the_store_does_not_answer(monkeypatch, short, caplog):
     monkeypatch.setattr(sessions, "BEAT_S", 0.001)
 
     class Breaks(Callback):
@@ -162,7 +162,7 @@ def test_a_session_that_the_store_does_not_answer_goes_on(monkeypatch, short, ca
             fail(1, OSError, n=10**9, counts=lambda operation, path: path.endswith((LOCK, STATE)))
 
     assert history(go(RUN, callbacks=[Breaks()], **SHORT)) == history(short)
-    assert "the end of the run cannot be told, and it will be taken for lost" in caplog.text
+    assert "the end of the run cannot be written, so it will count as lost" in caplog.text
     in_order()
     assert read_json(place(RUN) / STATE, CheckpointError)["state"] == "running"
 

@@ -17,10 +17,10 @@ from distsvm.training.run_state import LOCK, STATE, ask_to_stop, read_state
 pytestmark = pytest.mark.usefixtures("empty_store")
 
 
-def test_a_run_that_goes_on_in_a_store_is_not_resumed_a_second_time(short):
+def test_a_running_run_in_a_store_cannot_be_resumed(short):
     class ResumesAgain(Callback):
         def on_round(self, record):
-            with pytest.raises(CheckpointError, match=rf"{RUN} is held by a run that goes on"):
+            with pytest.raises(CheckpointError, match=rf"{RUN} is in use by a run"):
                 go(RUN, resume=True, **SHORT)
             assert read_state(place(RUN)).state == "running"
 
@@ -32,7 +32,7 @@ def test_a_process_of_another_host_is_given_up_when_its_time_has_not_been_renewe
     first.take()
     for name in (LOCK, STATE):
         altered(place(RUN) / name, host="elsewhere")
-    with pytest.raises(CheckpointError, match=r"on elsewhere, last sign of it \d+ s ago"):
+    with pytest.raises(CheckpointError, match=r"on elsewhere, last sign of life \d+ s ago"):
         sessions.Session(place(RUN)).take()
     altered(place(RUN) / STATE, seen=time.time() - 61)
     other = sessions.Session(place(RUN))
@@ -44,7 +44,7 @@ def test_a_process_of_another_host_is_given_up_when_its_time_has_not_been_renewe
     assert not (place(RUN) / LOCK).exists()
 
 
-def test_who_was_believed_gone_writes_nothing_more_to_the_store(monkeypatch):
+def test_a_holder_that_counted_as_gone_writes_nothing_more_to_the_store(monkeypatch):
     monkeypatch.setattr(sessions, "BEAT_S", 0.001)
 
     class TakenOver(Callback):

@@ -68,7 +68,7 @@ def test_a_path_over_C_takes_strings_as_inputs():
 
 
 @pytest.mark.parametrize("given", [(INPUTS, OUTPUTS), ((INPUTS, OUTPUTS),)], ids=["apart", "tuple"])
-def test_a_run_on_strings_notes_data_in_memory_and_goes_on_when_it_is_given_again(tmp_path, given):
+def test_a_run_on_strings_notes_data_in_memory_and_resumes_with_the_same_data(tmp_path, given):
     run = tmp_path / "run"
     train(Richness(), *given, run_dir=run, callbacks=[StopAfter(2)], **CONFIG)
     noted = json.loads((run / "run.json").read_text())

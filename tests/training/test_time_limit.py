@@ -6,13 +6,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from run_examples import INPUTS, OUTPUTS, go, history
+from run_examples import INPUTS, OUTPUTS, go, history, latest_checkpoint
 from toy_tasks import ToyChain, toy_chains
 
 from distsvm import SequenceTask, path, train
 from distsvm.oracles import bound
 from distsvm.training import loaded, run, trainer
-from distsvm.training.checkpoint import latest_checkpoint
 
 N = len(INPUTS)
 SOLVERS = ["one-slack", "multi-plane"]
@@ -96,7 +95,7 @@ def test_a_compiled_task_without_one_whole_round_has_the_bound_of_the_largest_lo
 
 @pytest.mark.parametrize("limit", [8, 2 * N + 5, 5 * N + 11])
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_a_run_that_goes_on_after_the_time_has_the_bits_of_one_without(tmp_path, solver, limit):
+def test_a_run_resumed_after_the_time_limit_has_the_bits_of_one_without(tmp_path, solver, limit):
     road = {"task": SlowChain(), "solver": solver, "eps": 1e-3, "n_shards": 3}
     whole = go(tmp_path / "whole", **road)
     NOW[0] = 0.0

@@ -98,7 +98,7 @@ def test_slack_rescaling_is_refused_for_a_task_that_cannot():
         train(MarginOnly(), INPUTS, OUTPUTS, rescaling="slack", **CONFIG)
 
 
-def test_records_are_frozen_and_callbacks_are_told_everything():
+def test_records_are_frozen_and_callbacks_get_every_event():
     events = []
 
     class Watcher(Callback):

@@ -1,4 +1,4 @@
-"""Arrow columns as NumPy arrays; whatever is missing or not finite is refused with its place."""
+"""Arrow columns as NumPy arrays; errors name the place of values that are missing or not finite."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Column:
         return weights
 
     def labels(self) -> np.ndarray:
-        """int64, float64, booleans or strings."""
+        """Return int64, float64, booleans or strings."""
         _refuse_missing(self.array, self.place, "a label")
         if is_text(self.array.type):
             return self.array.to_numpy(zero_copy_only=False).astype(str)
@@ -47,9 +47,10 @@ class Column:
         return labels if labels.dtype == bool else labels.astype(np.float64)
 
     def values(self) -> list[Any]:
-        """Python's values: lists, dicts of structs and maps, texts and numbers; none is missing.
+        """Return Python values: lists, dicts of structs and maps, strings and numbers.
 
-        A struct's missing fields are left out, as all rows of a column have the same ones.
+        A missing value is refused. A struct's missing fields are left out, because all rows of a
+        column have the same fields.
         """
         _refuse_missing(self.array, self.place, "a value")
         plain = _plain(self.array.type)
@@ -62,7 +63,7 @@ class Column:
         return found
 
     def table(self, width: int) -> np.ndarray:
-        """Lists of this width as an array of shape (rows, width)."""
+        """Return lists of this width as an array of shape (rows, width)."""
         lengths = self.lengths(self.array)
         bad = np.flatnonzero(lengths != width)
         if bad.size:
@@ -74,7 +75,7 @@ class Column:
         return flat.reshape(lengths.size, width)
 
     def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Structs of indices and values as the rows' lengths, columns and values."""
+        """Return the rows' lengths, columns and values, of structs of indices and values."""
         _refuse_missing(self.array, self.place, "indices and values")
         indices, values = self.array.field("indices"), self.array.field("values")
         lengths, others = self.lengths(indices), self.lengths(values)
@@ -109,16 +110,16 @@ class Column:
 
 
 def row_place(path: str, row: int) -> str:
-    """A row of a file, for messages."""
+    """Return the name of a row of a file, for messages."""
     return f"{path}, row {row} (from 0)"
 
 
 class _NotFinite(ValueError):
-    """A number that is not finite, somewhere inside of a value."""
+    """A number inside a value is not finite."""
 
 
 def _plain(type_: Any) -> Callable[[Any], Any]:
-    """What makes Python's value of Arrow's as to_pylist gives it; missing ones inside are None."""
+    """Return the function from a value of to_pylist to the one that readers give."""
     types = pyarrow().types
     if types.is_floating(type_):
         return _finite

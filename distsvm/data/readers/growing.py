@@ -1,4 +1,4 @@
-"""Arrays whose length is not known before the last entry is read."""
+"""Arrays whose length is known only when the last entry is read."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ INT32_MAX = np.iinfo(np.int32).max
 class Growing:
     """A one-dimensional array that is extended in place.
 
-    Room is made by what is still to come, so that memory stays near the final size; joining a
-    list of parts would hold everything twice.
+    Space is reserved for the estimated rest, so that memory stays near the final size. A list of
+    parts would take twice that when it is joined.
     """
 
     def __init__(self, dtype: np.dtype | type) -> None:
@@ -19,14 +19,14 @@ class Growing:
         self._size = 0
 
     def extend(self, part: np.ndarray, share: float) -> None:
-        """Add a part; `share`, in (0, 1], guesses how much of everything this makes."""
+        """Add a part; `share`, in (0, 1], estimates the share of the whole array so far."""
         size = self._size + part.size
         if size > self._array.size:
             room = max(size, int(1.05 * size / share), self._size + self._size // 4)
             if self._size:
                 self._array.resize(room, refcheck=False)
             else:
-                # Not resize, which writes zeros: pages that are never used cost nothing.
+                # resize would write zeros; pages that are never used cost nothing.
                 self._array = np.empty(room, dtype=self._array.dtype)
         self._array[self._size : size] = part
         self._size = size
@@ -40,7 +40,7 @@ class Growing:
 
 
 class GrowingRows:
-    """Rows by entries (CSR) that are extended by whole rows."""
+    """Sparse rows (CSR) that are extended by whole rows."""
 
     def __init__(self, dtype: np.dtype | type) -> None:
         self.n_columns = 0
@@ -52,7 +52,7 @@ class GrowingRows:
     def extend(
         self, lengths: np.ndarray, columns: np.ndarray, values: np.ndarray, share: float
     ) -> None:
-        """Add rows with this many entries each; columns is int64."""
+        """Add rows with these numbers of entries; columns is int64."""
         if columns.size:
             n_columns = int(columns.max()) + 1
             if self.n_columns - 1 <= INT32_MAX < n_columns - 1:
@@ -64,10 +64,10 @@ class GrowingRows:
         self._n_entries += columns.size
 
     def finish(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-        """values, columns, starts and n_columns.
+        """Return values, columns, starts and n_columns.
 
-        Like SciPy's, columns and starts have one dtype, int32 if all fits, so that kernels meet
-        as few kinds of arrays as possible.
+        As in SciPy, columns and starts have one dtype, int32 if all fits: each combination of
+        dtypes compiles kernels anew.
         """
         columns = self._columns.finish()
         starts = np.concatenate([[0], self._ends.finish()])

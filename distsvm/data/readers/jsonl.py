@@ -20,7 +20,7 @@ from distsvm.data.shard import Shard
 from distsvm.errors import DataError
 
 KEYS = {"x", "y", "weight"}
-EXACT = 1 << 53  # whole numbers below it are exact as floats, too
+EXACT = 1 << 53  # floats represent smaller whole numbers exactly
 
 
 class JsonlData:
@@ -29,19 +29,19 @@ class JsonlData:
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Packed files (.gz, .bz2, .xz) are unpacked; each of them lies whole in one shard.
+        Compressed files (.gz, .bz2, .xz) are never cut between shards.
     tables : bool
-        Whether x is a row of features: a list of numbers, as many in every line, or an object of
-        columns, which count from 0, and their values, such as {"0": 1.5, "7": 2}; and y a label:
-        a text, a number, true or false. Otherwise both are whatever JSON can say: for sequences a
-        list of tokens, each a list of names or an object of names and values, and a list of tags.
+        Whether x is a row of features: a list of numbers, of one length in all lines, or an object
+        of columns, which count from 0, and their values, such as {"0": 1.5, "7": 2}; and y a label:
+        a string, a number, true or false. Otherwise both are any JSON: for sequences a list of
+        tokens, each a list of names or an object of names and values, and a list of tags.
     labelled : bool
         False reads lines for prediction: y may be missing and is ignored.
 
     Notes
     -----
-    The weight is a number ≥ 0, and 1 where there is none. Blank lines are no examples. Lines that
-    are no such object, other keys, and numbers that are not finite are refused with file and line.
+    The weight is a number ≥ 0, by default 1. Blank lines are no examples. Other lines, other keys,
+    and numbers that are not finite are refused with file and line.
     """
 
     def __init__(self, paths: Paths, *, tables: bool = False, labelled: bool = True) -> None:
@@ -52,13 +52,11 @@ class JsonlData:
         return text_bytes(self.paths)
 
     def unlabelled(self) -> JsonlData:
-        """The same data without its outputs, whether or not the lines have any."""
         return JsonlData(self.paths, tables=self.tables, labelled=False)
 
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
     ) -> list[JsonlSpec]:
-        """How to load each of n_shards shards of about equal bytes; see cut_files."""
         runs = cut_files(self.paths, n_shards)
         return [JsonlSpec(run, self.tables, self.labelled) for run in runs]
 
@@ -106,7 +104,7 @@ class JsonlSpec(TextSpec):
 
 @dataclass(frozen=True)
 class _Line:
-    """A line of a file, which can say where it is."""
+    """A line of a file, with its place for errors."""
 
     path: str
     offset: int
@@ -204,7 +202,7 @@ def _number(line: _Line, value: Any, expected: str = "a finite number for a feat
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):  # JSON's 1e400 is one of them
-        line.refuse(str(value), f"{expected} that 64 bits can hold")
+        line.refuse(str(value), f"{expected} that fits into 64 bits")
     return number
 
 

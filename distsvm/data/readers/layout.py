@@ -1,4 +1,4 @@
-"""Which columns of a table hold what, found from its schema by name."""
+"""The columns of a table that are labels, weights and features, found by name in its schema."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ WEIGHT = "weight"
 class Layout:
     """The columns in use, in this order: label and weight if they are read, then the features.
 
-    `form` says how features are kept; `width` is their number, and None while only rows tell;
-    `types` are the columns' types, in words that writers of files agree about.
+    `form` is how a row stores its features. `width` is their number, None before the first row of
+    lists is read. `types` are the columns' types, in words that do not depend on the file's writer.
     """
 
     path: str
@@ -44,7 +44,7 @@ class Layout:
         weight: str | None,
         columns: tuple[str, ...] | None,
     ) -> Layout:
-        """The layout of a file with this schema; see ParquetData for the names."""
+        """Return the layout of a file with this schema; see ParquetData for the names."""
         present = {field.name: field.type for field in schema}
         _check_there(path, present, (label, features, weight, *(columns or ())))
         if columns is None and features is None and _holds_all(present.get("features")):
@@ -70,9 +70,9 @@ class Layout:
     def of_values(
         cls, path: str, schema: Any, label: str | None, features: str, weight: str | None
     ) -> Layout:
-        """The layout of a file whose inputs and outputs are values of any type, a column each.
+        """Return the layout of a file with a column of inputs and one of outputs, of any type.
 
-        The column "weight" is that of weights unless another is named.
+        The default column of weights is "weight".
         """
         present = {field.name: field.type for field in schema}
         if weight is None and WEIGHT in present:
@@ -80,12 +80,12 @@ class Layout:
         _check_there(path, present, (label, features, weight))
         if weight is not None and not is_number(present[weight]):
             raise _unfit(path, weight, present[weight], "numbers")
-        # Types may differ from file to file: they are Python's once they are read.
+        # Types may differ between files: all become Python values.
         types = tuple("values" for name in (label, weight, features) if name is not None)
         return cls(path, label, weight, (features,), VALUES, None, "object", types)
 
     def check_same(self, other: Layout) -> None:
-        """Refuse another file whose columns differ from this one's in more than their order."""
+        """Refuse another file if its columns differ from this one's in more than their order."""
         mine = dict(zip(self.columns, self.types, strict=True))
         its = dict(zip(other.columns, other.types, strict=True))
         for name in sorted(mine.keys() | its.keys()):
@@ -114,7 +114,7 @@ def is_list(type_: Any) -> bool:
 
 
 def described(type_: Any) -> str:
-    """The type in words that do not tell one writer's habits from another's."""
+    """Return the type in words; variants of one type, which depend on the writer, are alike."""
     if is_text(type_):
         return "text"
     if is_list(type_):
@@ -145,7 +145,7 @@ def _number_columns(path: str, present: dict[str, Any], others: tuple[Any, ...])
 
 
 def _form(path: str, name: str, type_: Any) -> tuple[str, int | None, Any]:
-    """The form, the width if the type tells it, and the type of the values."""
+    """Return the form, the width if the type fixes it, and the type of the values."""
     if is_list(type_) and is_number(type_.value_type):
         fixed = pyarrow().types.is_fixed_size_list(type_)
         return LISTS, type_.list_size if fixed else None, type_.value_type

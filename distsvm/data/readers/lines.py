@@ -1,4 +1,4 @@
-"""Text files in parts of whole lines, of which every one begins with an example."""
+"""Text files in parts of whole lines; every part begins with an example."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
-from typing import Any, BinaryIO, TypeAlias
+from typing import BinaryIO, TypeAlias
 
 import numpy as np
 
-from distsvm.data.files import file_bytes, file_facts, opened, packing
+from distsvm.data.files import compression, file_bytes, file_facts, opened
 from distsvm.data.partition import MAX_SHARDS, partition
 from distsvm.errors import ConfigError, DataError
 from distsvm.kinds import whole
@@ -22,9 +22,9 @@ logger = logging.getLogger(__name__)
 
 MIN_BYTES = 1 << 16  # of a shard, unless the number of shards is given
 BLOCK_BYTES = 1 << 20  # of text at a time
-UNITS_PER_SHARD = 8  # places in a shard's length where a cut may fall
-MAX_LINE = 1 << 27  # bytes; what has no newline for so long is no text of examples
-PACKED_RATIO = 4  # text usually packs to about a quarter
+UNITS_PER_SHARD = 8  # possible cuts in a shard's length
+MAX_LINE = 1 << 27  # bytes; a file with a longer line is no text of examples
+COMPRESSION_RATIO = 4  # text is usually compressed to about a quarter
 CUT_READ_AHEAD = 1 << 16  # little is read around a cut
 
 _here = threading.local()
@@ -47,60 +47,65 @@ class Part:
 
 
 Starts: TypeAlias = "Callable[[BinaryIO, int, int], Iterator[int]]"
-"""Of (file, spacing, place): where examples begin, each at least `spacing` bytes after the one
-before, from `place` on, which is where the file is and where one begins."""
+"""Called with (file, spacing, place): yields the places where examples begin, from `place` on, each
+at least `spacing` bytes after the one before. `place` is the file's position, where one begins."""
 
 
 def cut_files(
-    paths: Sequence[str], n_shards: int | None, starts: Starts | None = None, what: str = "examples"
+    paths: Sequence[str],
+    n_shards: int | None,
+    starts: Starts | None = None,
+    what: str = "examples",
+    min_bytes: int = MIN_BYTES,
 ) -> list[tuple[Part, ...]]:
-    """n_shards runs of examples of about equal bytes, none of them empty.
+    """Return n_shards runs of examples of about equal bytes, none of them empty.
 
-    By default 16, or as many as have 64 KiB of text each. Fewer (with a warning, if the number was
-    given) where there are too few examples, or too few packed files, which are never cut. Only the
-    neighbourhood of possible cuts is read, unless examples are about as long as the runs.
+    The default is 16, or fewer so that each has min_bytes of text. There are fewer (with a warning,
+    if n_shards is given) where there are too few examples, or too few packed files, which are never
+    cut. Only the neighbourhood of possible cuts is read, unless examples are about as long as the
+    runs.
 
     Parameters
     ----------
     starts : Starts, optional
-        By default every line that is neither blank nor a comment is an example.
+        Default: every line that is neither blank nor a comment is an example.
     what : str
-        What the file has none of, if it has none.
+        The name of examples in the error about a file that has none.
     """
     if n_shards is not None and n_shards < 1:
         raise ConfigError("n_shards", n_shards, whole(least=1).expected)
     n_bytes = text_bytes(paths)
-    n_parts = n_shards or max(1, min(MAX_SHARDS, n_bytes // MIN_BYTES))
+    n_parts = n_shards or max(1, min(MAX_SHARDS, n_bytes // min_bytes))
     starts = starts or example_starts
-    units = _units(paths, n_bytes // (n_parts * UNITS_PER_SHARD), starts, what)
+    units = _units(paths, max(1, n_bytes // (n_parts * UNITS_PER_SHARD)), starts, what)
     if len(units) < n_parts:
         units = _units(paths, 1, starts, what)
-    costs = np.array([unit.n_bytes for unit in units], dtype=np.float64)
+    costs = np.array([max(1, unit.n_bytes) for unit in units], dtype=np.float64)
     runs = partition(costs, min(n_parts, len(units)))
     if n_shards is not None and len(runs) < n_shards:
         asked = Setting("n_shards", n_shards)
-        logger.warning(message("{}: the data gives no more than {}", asked, len(runs)))
+        logger.warning(message("{}: the data can be cut into {} at most", asked, len(runs)))
     return [joined_parts(units[run.start : run.stop]) for run in runs]
 
 
 def described(parts: Sequence[Part]) -> str:
-    """The parts as the source of a shard, for messages."""
+    """Return the parts as the source of a shard, for messages."""
     if len(parts) < 3:
         return "; ".join(map(str, parts))
     return f"{parts[0]}; … ; {parts[-1]} ({len(parts)} files)"
 
 
 def text_bytes(paths: Sequence[str]) -> int:
-    """The bytes of text in all these files; a guess where they are packed."""
-    return sum(file_bytes(path) * (PACKED_RATIO if packing(path) else 1) for path in paths)
+    """Return the bytes of text in all these files; an estimate for compressed ones."""
+    return sum(file_bytes(path) * (COMPRESSION_RATIO if compression(path) else 1) for path in paths)
 
 
 def blocks(part: Part) -> Iterator[tuple[int, bytes]]:
-    """The part's lines in texts that end with a newline, each with its offset in the file."""
+    """Yield (offset in the file, text) for the part's lines; each text ends with a newline."""
     with _opened_part(part) as file:
         offset, tail = part.start, b""
         while True:
-            # Reading at least as much as is left over keeps the work linear in a line's length.
+            # Reading at least as much as the tail keeps the work linear in a line's length.
             n_bytes = max(BLOCK_BYTES, len(tail))
             if part.stop is not None:
                 n_bytes = min(n_bytes, part.stop - offset - len(tail))
@@ -122,54 +127,45 @@ def blocks(part: Part) -> Iterator[tuple[int, bytes]]:
 
 @contextmanager
 def _opened_part(part: Part) -> Iterator[BinaryIO]:
-    """The part's file, at its beginning.
+    """Open the part's file at the part's beginning.
 
-    A packed file can only be read on from where it is. So it stays open behind a part that has an
-    end: a thread that reads one part after another, unpacks it once.
+    Seeking in a compressed file decompresses it again from its beginning. So it stays open after a
+    part in its middle: a thread that reads part after part decompresses it once.
     """
-    facts = (part.path, file_facts(part.path)) if packing(part.path) else None
-    kept, _here.kept = getattr(_here, "kept", None), None
-    if kept is None or kept.facts != facts or kept.file.tell() != part.start:
-        if kept is not None:
-            kept.stack.close()
-        stack = ExitStack()
-        kept = _Kept(facts, stack, stack.enter_context(opened(part.path)))
-    with kept.stack as stack:
-        kept.file.seek(part.start)
-        yield kept.file
+    facts = (part.path, file_facts(part.path)) if compression(part.path) else None
+    known, stack, file = getattr(_here, "open_file", (None, ExitStack(), None))
+    _here.open_file = (None, ExitStack(), None)
+    if file is None or known != facts or file.tell() != part.start:
+        stack.close()
+        file = stack.enter_context(opened(part.path))
+    with stack:
+        file.seek(part.start)
+        yield file
         if facts is not None and part.stop is not None:
-            _here.kept = replace(kept, stack=stack.pop_all())
-
-
-@dataclass(frozen=True, eq=False)
-class _Kept:
-    """A packed file that was read up to some place: which one, and what closes it."""
-
-    facts: Any
-    stack: ExitStack
-    file: BinaryIO
+            _here.open_file = (facts, stack.pop_all(), file)
 
 
 def _units(paths: Sequence[str], spacing: int, starts: Starts, what: str) -> list[Part]:
-    """Parts of at least `spacing` bytes, where they are not the last; a packed file is one."""
+    """Return parts of `spacing` bytes or more, but for the last of a file; a packed file is one."""
     units: list[Part] = []
     for path in paths:
+        is_one = bool(compression(path)) or file_bytes(path) <= spacing
         with opened(path, CUT_READ_AHEAD) as file:
             found = starts(file, spacing, 0)
-            places = list(islice(found, 1) if packing(path) else found)
+            places = list(islice(found, 1) if is_one else found)
         if not places:
             raise DataError(f"{path}: the file has no {what}")
-        if packing(path):
+        if compression(path):
             units.append(Part(path, 0, None))
         else:
-            # From the first byte on, so that what is wrong before the first example is seen.
+            # From the first byte on, so that mistakes before the first example are found.
             edges = pairwise([0, *places[1:], file_bytes(path)])
             units += [Part(path, start, stop) for start, stop in edges]
     return units
 
 
 def example_starts(file: BinaryIO, spacing: int, place: int) -> Iterator[int]:
-    """Where lines with an example begin; see Starts."""
+    """Yield the places where lines with an example begin; see Starts."""
     while line := read_line(file):
         if line.lstrip()[:1] not in (b"", b"#"):
             yield place
@@ -180,14 +176,14 @@ def example_starts(file: BinaryIO, spacing: int, place: int) -> Iterator[int]:
 
 
 def seek_line(file: BinaryIO, place: int) -> int:
-    """Go to the first line that begins at this place, which is not 0, or behind it; where it is."""
+    """Go to the first line that begins at this place > 0 or after it, and return its place."""
     file.seek(place - 1)  # the byte before, in case a line begins here
     read_line(file)
     return file.tell()
 
 
 def read_line(file: BinaryIO) -> bytes:
-    """The next line; one that does not end is refused, as a few packed bytes may unfold into it."""
+    """Return the next line; refuse an endless one, which few compressed bytes can make."""
     line = file.readline(MAX_LINE)
     if len(line) == MAX_LINE:
         raise _too_long(getattr(file, "name", "a file"))
@@ -199,7 +195,7 @@ def _too_long(path: str) -> DataError:
 
 
 def joined_parts(units: Sequence[Part]) -> tuple[Part, ...]:
-    """The same examples in as few parts as possible."""
+    """Return the same examples in as few parts as possible."""
     joined: list[Part] = []
     for unit in units:
         last = joined[-1] if joined else None

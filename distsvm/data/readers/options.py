@@ -10,7 +10,7 @@ from distsvm.options import option
 
 @dataclass
 class SvmlightOptions:
-    """What SvmlightData takes beside the paths."""
+    """The options of SvmlightData."""
 
     dtype: str = option(
         kind=Constant("float32"), flag="--float32",
@@ -20,13 +20,12 @@ class SvmlightOptions:
 
 @dataclass
 class ParquetOptions:
-    """What ParquetData and ParquetValues take beside the paths."""
+    """The options of ParquetData and ParquetValues."""
 
     label: str = option(
         kind=text, flag="--label-column", metavar="NAME",
         usual="label, or y where examples are no rows of features",
-        help="Parquet: the column of labels; it is not read for predictions, only kept apart from "
-        "the features",
+        help="Parquet: the column of labels; for predictions it is not read, and is no feature",
     )  # fmt: skip
     features: str = option(
         kind=text, flag="--features-column", metavar="NAME",
@@ -40,15 +39,15 @@ class ParquetOptions:
     )  # fmt: skip
     weight: str = option(
         kind=text, flag="--weight-column", metavar="NAME",
-        help="Parquet: the column of example weights; at a given C, 2 is the example twice",
+        help="Parquet: the column of example weights; at a given C, 2 counts an example twice",
     )  # fmt: skip
 
 
 @dataclass
 class TextOptions:
-    """What TextData takes beside the paths."""
+    """The options of TextData."""
 
     tokens: bool = option(
         kind=truth,
-        help="plain text: words have blanks between them already, and are not split further",
+        help="plain text: blanks separate the words, which are not split further",
     )  # fmt: skip

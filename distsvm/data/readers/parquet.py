@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from math import ceil
@@ -31,14 +31,16 @@ logger = logging.getLogger(__name__)
 
 BATCH_VALUES = 1 << 19  # read at a time, so that memory stays near the size of the matrix
 UNKNOWN_WIDTH = 64
-COPIES = 2.0  # of a piece: what is read, and what it becomes
+COPIES = 2.0  # of a piece: its Arrow columns and its arrays
 COPIES_OF_VALUES = 10.0  # Python objects are large
 MEGABYTE = 2**20
-ARROW_MB = 48.0  # of pyarrow itself; as measured, and so are the copies of a group of rows
-GROUP_COPIES = 3.0
+ARROW_MB = 48.0  # of pyarrow itself, as measured
+GROUP_COPIES = 3.0  # of a group of rows, as measured
 
 Names: TypeAlias = "tuple[str | None, str | None, str | None, tuple[str, ...] | None]"
-"""Of the columns of labels, of all features, and of weights, and of the features one by one."""
+"""The columns of labels, of all features and of weights, and the features one by one."""
+LookedAt: TypeAlias = "tuple[str, Any, list[Group], Callable[[str], int | None]]"
+"""A table's path, schema, groups that have rows, and the width of its lists by column."""
 
 
 class ParquetData:
@@ -51,12 +53,12 @@ class ParquetData:
         The column of labels: integers, floats, strings or booleans. None for prediction.
     features : str, optional
         One column with all features: a list of numbers a row, all of one length, or a struct
-        with the lists `indices` (increasing, from 0) and `values`. By default the column
+        with the lists `indices` (increasing, from 0) and `values`. Default: the column
         "features", if there is one of such a type.
     weight : str, optional
         The column of example weights.
     columns : list of str, optional
-        The columns of numbers that are the features; by default, where no column holds them all,
+        The columns of numbers that are the features. Default, without a column of all features:
         every column of numbers or booleans except label and weight, in the first file's order.
 
     Notes
@@ -79,74 +81,83 @@ class ParquetData:
         self.names = checked_names(label, features, weight, columns)
 
     @property
-    def n_bytes(self) -> int:
+    def source(self) -> str:
+        """The name of the data in messages."""
+        return ", ".join(self.paths)
+
+    @property
+    def n_bytes(self) -> int | None:
         return sum(file_bytes(path) for path in self.paths)
 
     def unlabelled(self) -> Dataset:
-        """The same data without its labels, whether or not there is such a column."""
-        label, features, weight, columns = self.names
+        """Return the same data without its labels; the column of labels may be missing."""
+        if self.names[0] in self._column_names():
+            return Unlabelled(self)  # with its name, so that it is no column of features
+        return without_label(self)
+
+    def _column_names(self) -> list[str]:
         with opened_table(self.paths[0]) as table:
-            if label in table.schema.names:
-                return Unlabelled(self)  # it must be known to be told from the features
-        return ParquetData(
-            self.paths, label=None, features=features, weight=weight, columns=columns
-        )
+            return table.schema.names
 
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
-    ) -> list[ParquetSpec]:
-        """How to load each of n_shards shards of about equal rows.
+    ) -> list[Any]:
+        """Return how to load each of n_shards shards of about equal rows.
 
-        Shards are runs of whole row groups (of record batches in Arrow files); a group is only
-        cut where it is larger than a shard.
+        Shards are runs of whole row groups (of record batches in Arrow files); only a group that is
+        larger than a shard is cut.
         """
-        layout, groups = self._look()
-        runs = cut_groups(groups, n_shards, ", ".join(self.paths))
-        return [ParquetSpec(run, layout) for run in runs]
+        layout, groups = self._look(self._tables())
+        return [ParquetSpec(run, layout) for run in cut_groups(groups, n_shards)]
 
-    def _look(self) -> tuple[Layout, list[Group]]:
-        """The layout of all files, which must be one, and their groups of rows."""
-        layout: Layout | None = None
-        groups = []
+    def _tables(self) -> Iterator[LookedAt]:
         for path in self.paths:
             with opened_table(path) as table:
-                its_layout = self._layout(path, table.schema)
-                if layout is None:
-                    layout = its_layout
-                layout.check_same(its_layout)
-                first = 0
                 sizes = zip(table.group_rows, table.group_bytes, strict=True)
+                groups, first = [], 0
                 for number, (n_rows, n_bytes) in enumerate(sizes):
-                    group = Group(path, number, first, first, first + n_rows, n_bytes)
-                    if n_rows and layout.form == LISTS and layout.width is None:
-                        layout = replace(layout, width=group.width(table, layout.features[0]))
-                    groups += [group] if n_rows else []
+                    if n_rows:
+                        groups.append(Group(path, number, first, first, first + n_rows, n_bytes))
                     first += n_rows
-        assert layout is not None
-        return layout, groups
+                yield path, table.schema, groups, lambda name: groups[0].width(table, name)  # noqa: B023
+
+    def _look(self, tables: Iterable[LookedAt]) -> tuple[Layout, list[Group]]:
+        """Return the layout of all tables, which must be one, and their groups of rows."""
+        layout: Layout | None = None
+        all_groups: list[Group] = []
+        for path, schema, groups, width in tables:
+            its_layout = self._layout(path, schema)
+            layout = layout or its_layout
+            layout.check_same(its_layout)
+            if groups and layout.form == LISTS and layout.width is None:
+                layout = replace(layout, width=width(layout.features[0]))
+            all_groups += groups
+        if layout is None or not all_groups:
+            raise DataError(f"{self.source}: there are no rows")
+        return layout, all_groups
 
     def _layout(self, path: str, schema: Any) -> Layout:
         return Layout.of(path, schema, *self.names)
 
 
 class ValueColumns:
-    """What sets a reader of columns of values apart from the reader of rows of features it extends.
+    """A reader of columns of values, mixed into the reader of rows of features that it changes.
 
     Parameters
     ----------
-    source : what the reader reads
+    source : paths, or a ray.data.Dataset
     label : str or None, default "y"
         The column of outputs. None for prediction.
     features : str, default "x"
         The column of inputs.
     weight : str, optional
-        The column of example weights; by default "weight", if there is one.
+        The column of example weights. Default: "weight", if there is one.
 
     Notes
     -----
-    Inputs and outputs are what JSONL has of them (see JsonlData): lists are lists, structs and maps
-    are dicts (without a struct's missing fields). Missing ones, and numbers that are not finite,
-    are refused with file, row and column. Other columns are not read.
+    Inputs and outputs are as in JSONL (see JsonlData): lists are lists, structs and maps are dicts
+    (without a struct's missing fields). Missing values, and numbers that are not finite, are
+    refused with file, row and column. Other columns are not read.
     """
 
     names: Names
@@ -162,10 +173,7 @@ class ValueColumns:
         super().__init__(source, label=label, features=features, weight=weight)  # type: ignore[call-arg]
 
     def unlabelled(self) -> Any:
-        """The same inputs alone, whether or not there are outputs."""
-        new = copy.copy(self)
-        new.names = (None, *self.names[1:])
-        return new
+        return without_label(self)
 
     def _layout(self, path: str, schema: Any) -> Layout:
         label, features, weight, _ = self.names
@@ -174,14 +182,14 @@ class ValueColumns:
 
 
 class ParquetValues(ValueColumns, ParquetData):
-    """Examples in Parquet or Arrow files for tasks whose inputs are no rows of features."""
+    """Examples in Parquet or Arrow files; the inputs are no rows of features."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """The rows start … stop − 1 of a file, all of them in one group, which begins at row first.
+    """The rows start … stop − 1 of a file; all are in one group, which begins at row `first`.
 
-    `n_bytes` are those of the whole group, which is what has to be read for any of its rows.
+    `n_bytes` is the size of the whole group, which has to be read for any of its rows.
     """
 
     path: str
@@ -202,7 +210,7 @@ class Group:
     def batches(
         self, table: Table, columns: Sequence[str], n_rows: int
     ) -> Iterator[dict[str, Column]]:
-        """The rows in order, some at a time, as columns by name."""
+        """Yield the rows in order, at most n_rows at a time, as columns by name."""
         at = self.first
         for batch in table.batches(self.number, columns, n_rows):
             start, stop = max(self.start, at), min(self.stop, at + batch.num_rows)
@@ -214,7 +222,7 @@ class Group:
                 break
 
     def width(self, table: Table, name: str) -> int:
-        """The length of the first row's list."""
+        """Return the length of the first row's list."""
         column = next(self.batches(table, [name], 1))[name]
         return int(column.lengths(column.array)[0])
 
@@ -228,7 +236,7 @@ class ParquetSpec:
 
     @property
     def reading_mb(self) -> float:
-        """What reading takes beside what is read: pyarrow, and a group as it is unpacked."""
+        """The memory of reading beside the examples: pyarrow, and one decompressed group."""
         largest = max(group.n_bytes for group in self.groups)
         return ARROW_MB + GROUP_COPIES * largest / MEGABYTE
 
@@ -236,11 +244,9 @@ class ParquetSpec:
         return self.layout.width
 
     def joined(self, others: Sequence[ParquetSpec]) -> ParquetSpec:
-        """One spec of these rows and those of the others."""
         return replace(self, groups=sum((spec.groups for spec in others), self.groups))
 
     def locate(self, row: int) -> str | None:
-        """File and row of an example of the spec."""
         for group in self.groups:
             if row < group.n_rows:
                 return row_place(group.path, group.start + row)
@@ -251,7 +257,7 @@ class ParquetSpec:
         return self.read(self._batches)
 
     def read(self, batches: Callable[[int], Iterator[dict[str, Column]]]) -> Shard:
-        """The shard of these batches, of no more than about so many rows each."""
+        """Return the shard of these batches; `batches` takes the number of rows of each."""
         return (self._values if self.layout.form == VALUES else self._table)(batches)
 
     def _values(self, batches: Callable[[int], Iterator[dict[str, Column]]]) -> Shard:
@@ -324,7 +330,7 @@ class ParquetSpec:
         return tuple(Part(run[0].path, run[0].start, run[-1].stop) for run in runs)
 
     def pieces(self, n_bytes: float) -> list[ParquetSpec]:
-        """The same examples in order, in specs of about so many bytes of memory each."""
+        """Return the same examples in order, in specs of about n_bytes of memory each."""
         layout = self.layout
         if layout.width is not None:
             row_bytes = float(layout.width * np.dtype(layout.dtype).itemsize)
@@ -352,10 +358,17 @@ class ParquetSpec:
                     yield from group.batches(table, self.layout.columns, n_rows)
 
 
+def without_label(data: Any) -> Any:
+    """Return a copy of the data that reads no column of labels."""
+    new = copy.copy(data)
+    new.names = (None, *data.names[1:])
+    return new
+
+
 def checked_names(
     label: str | None, features: str | None, weight: str | None, columns: Sequence[str] | None
 ) -> Names:
-    """The names of columns that are given, as Layout.of takes them."""
+    """Return these names of columns, checked, as Layout.of takes them."""
     if features is not None and columns is not None:
         raise ConfigError("features and columns are both given, expected one of them")
     if isinstance(columns, str) or (columns is not None and not columns):
@@ -363,18 +376,14 @@ def checked_names(
     return label, features, weight, None if columns is None else tuple(columns)
 
 
-def cut_groups(
-    groups: Sequence[Group], n_shards: int | None, source: str
-) -> list[tuple[Group, ...]]:
-    """The groups of each of n_shards shards of about equal rows, none of them empty."""
+def cut_groups(groups: Sequence[Group], n_shards: int | None) -> list[tuple[Group, ...]]:
+    """Return the groups of each of n_shards shards of about equal rows, none of them empty."""
     if n_shards is not None and n_shards < 1:
         raise ConfigError("n_shards", n_shards, whole(least=1).expected)
     n_rows = sum(group.n_rows for group in groups)
-    if n_rows == 0:
-        raise DataError(f"{source}: there are no rows")
     if n_shards is not None and n_shards > n_rows:
         asked = Setting("n_shards", n_shards)
-        logger.warning(message("{}: the data gives no more than {}", asked, n_rows))
+        logger.warning(message("{}: the data can be cut into {} at most", asked, n_rows))
     n_parts = min(n_shards or default_n_shards(n_rows), n_rows)
     units = [part for group in groups for part in group.cut(ceil(group.n_rows * n_parts / n_rows))]
     costs = np.array([unit.n_rows for unit in units], dtype=np.float64)
@@ -382,7 +391,7 @@ def cut_groups(
 
 
 def _rows_of(groups: Sequence[Group], start: int, stop: int) -> tuple[Group, ...]:
-    """The rows start … stop − 1 of all rows of these groups."""
+    """Return the rows start … stop − 1 of all rows of these groups."""
     found, at = [], 0
     for group in groups:
         first, last = max(start, at), min(stop, at + group.n_rows)

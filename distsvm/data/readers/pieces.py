@@ -1,7 +1,7 @@
-"""A shard of text files in pieces of so many examples, for shards that are larger than memory.
+"""Pieces of a shard of text files, for shards that are larger than memory.
 
-Sums over a shard are made a few thousand examples at a time, a power of two of them. Pieces have
-whole multiples of that, so that a shard in pieces gives the same bits as one in memory.
+Sums over a shard are made over runs of 2^k examples, a few thousand. A piece has a multiple of
+that, so a shard in pieces gives the same bits as one in memory.
 """
 
 from __future__ import annotations
@@ -12,41 +12,41 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TypeVar
 
-from distsvm.data.files import line_number, opened, packing
+from distsvm.data.files import compression, line_number, opened
 from distsvm.data.readers.lines import Part, Starts, example_starts, joined_parts
 
 MARK = 256  # examples between places where a piece may begin
-WHOLE_ROWS = 1 << 13  # pieces have a multiple of so many examples, or a power of two below
-SEEN_BYTES = 1 << 16  # of text, whose columns stand for those of the rest
-ROW_BYTES = 128  # of an example beside its features: what two planes of the dual ascent take
+WHOLE_ROWS = 1 << 13  # examples; a piece has a multiple of it, or a smaller power of two
+SEEN_BYTES = 1 << 16  # of text, for an estimate of the number of columns
+ROW_BYTES = 128  # of an example beside its features: two planes of the dual ascent
 
 Spec = TypeVar("Spec", bound="TextSpec")
 
 
 class TextSpec:
-    """What the specs of text files share; a frozen dataclass with the field `parts`."""
+    """The base of the specs of text files, frozen dataclasses with the field `parts`."""
 
     parts: tuple[Part, ...]
 
     @property
     def growth(self) -> float:
-        """A guess at the memory that examples take, in terms of their text."""
+        """An estimate of the examples' memory per byte of their text."""
         return 2.0
 
     def starts(self) -> Starts:
-        """Where this format's examples begin."""
+        """Return where this format's examples begin."""
         return example_starts
 
     def pieces(self: Spec, n_bytes: float) -> list[Spec]:
-        """The same examples in order, in specs of about so many bytes of memory each.
+        """Return the same examples in order, in specs of about n_bytes of memory each.
 
-        The text is read once to count examples. A piece ends where a packed file does.
+        The text is read once to count examples. A piece ends where a compressed file ends.
         """
         runs = cut_rows(self.parts, n_bytes, self.growth, self.starts())
         return [self.with_parts(run) for run in runs]
 
     def seen_columns(self) -> int | None:
-        """The columns of the examples in the first bytes of text."""
+        """Return the number of columns of the examples in the first bytes of text."""
         first = self.parts[0]
         with opened(first.path) as file:
             file.seek(first.start)
@@ -57,13 +57,12 @@ class TextSpec:
         return getattr(self.with_parts([first]).load().x, "n_columns", None)  # type: ignore[attr-defined]
 
     def joined(self: Spec, others: Sequence[Spec]) -> Spec:
-        """One spec of these examples and those of the others."""
         return self.with_parts(
             joined_parts([part for spec in (self, *others) for part in spec.parts])
         )
 
     def locate(self, row: int) -> str | None:
-        """File and line where an example of the spec begins, found by reading the text again."""
+        """Read the text again and return file and line where an example of the spec begins."""
         for part in self.parts:
             with opened(part.path) as file:
                 file.seek(part.start)
@@ -76,12 +75,12 @@ class TextSpec:
         return None
 
     def with_parts(self: Spec, parts: Iterable[Part]) -> Spec:
-        """The same reading of other parts."""
+        """Return this spec with other parts."""
         return replace(self, parts=tuple(parts))  # type: ignore[type-var]
 
 
 def rows_of_piece(n_bytes: float, row_bytes: float) -> int:
-    """How many examples of this size a piece has: a multiple of WHOLE_ROWS, or a power of two."""
+    """Return the number of examples of this size in a piece; see WHOLE_ROWS."""
     rows = max(MARK, int(n_bytes / (ROW_BYTES + row_bytes)))
     return rows - rows % WHOLE_ROWS if rows >= WHOLE_ROWS else 1 << (rows.bit_length() - 1)
 
@@ -89,11 +88,11 @@ def rows_of_piece(n_bytes: float, row_bytes: float) -> int:
 def cut_rows(
     parts: Sequence[Part], n_bytes: float, growth: float, starts: Starts
 ) -> list[tuple[Part, ...]]:
-    """Runs of about n_bytes / growth of text, all but the last of rows_of_piece examples.
+    """Return runs of about n_bytes / growth of text, all but the last of rows_of_piece examples.
 
-    A packed file is cut by itself: nobody knows how long its text is before it is read.
+    A compressed file is cut by itself, because the length of its text is known only from reading.
     """
-    names = [part.path if packing(part.path) else "" for part in parts]
+    names = [part.path if compression(part.path) else "" for part in parts]
     together = groupby(zip(names, parts, strict=True), key=itemgetter(0))
     groups = [[part for _, part in group] for _, group in together]
     return [run for group in groups for run in _cut(group, n_bytes, growth, starts)]
@@ -102,34 +101,22 @@ def cut_rows(
 def _cut(
     parts: Sequence[Part], n_bytes: float, growth: float, starts: Starts
 ) -> list[tuple[Part, ...]]:
-    marks, n_rows, total = [], 0, 0
-    for number, part in enumerate(parts):
+    # Each unit has at most MARK examples, after (its number)·MARK others.
+    units: list[tuple[int, Part]] = []
+    n_rows, total = 0, 0
+    for part in parts:
+        mark, start = n_rows // MARK, part.start
         with opened(part.path) as file:
             file.seek(part.start)
             for i, place in enumerate(starts(file, 1, part.start)):
                 if part.stop is not None and place >= part.stop:
                     break
-                if n_rows % MARK == 0:
-                    # The first example has all that comes before it.
-                    marks.append((number, place if i else part.start))
+                if i and n_rows % MARK == 0:
+                    units.append((mark, replace(part, start=start, stop=place)))
+                    mark, start = n_rows // MARK, place
                 n_rows += 1
             total += (file.tell() if part.stop is None else part.stop) - part.start
+        units.append((mark, replace(part, start=start)))
     rows = rows_of_piece(n_bytes, growth * total / max(1, n_rows))
-    chosen = marks[:: rows // MARK] or [(0, parts[0].start)]
-    ends = [*chosen[1:], (len(parts), 0)]
-    return [_between(parts, begin, end) for begin, end in zip(chosen, ends, strict=True)]
-
-
-def _between(
-    parts: Sequence[Part], begin: tuple[int, int], end: tuple[int, int]
-) -> tuple[Part, ...]:
-    """The parts from one place to another, each (number of the part, offset in its file)."""
-    found = []
-    for number, part in enumerate(parts):
-        if not begin[0] <= number <= end[0]:
-            continue
-        start = begin[1] if number == begin[0] else part.start
-        stop = end[1] if number == end[0] else part.stop
-        if stop is None or start < stop:
-            found.append(replace(part, start=start, stop=stop))
-    return tuple(found)
+    runs = groupby(units, lambda unit: unit[0] * MARK // rows)
+    return [joined_parts([part for _, part in run]) for _, run in runs]

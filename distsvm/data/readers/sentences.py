@@ -1,9 +1,8 @@
-"""Text files of sentences in parts of whole sentences, for which only the cuts' places are read."""
+"""Text files of sentences, cut into parts of whole sentences; only text around cuts is read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import BinaryIO, Protocol
 
 from distsvm.data.files import line_number
@@ -14,13 +13,13 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Sentences(Protocol):
-    """A format, as far as cutting needs to know it."""
+    """The part of a format that cutting needs."""
 
     def beginnings(self, at_start: bool) -> Callable[[bytes], bool]:
-        """Whether a line begins a sentence, asked of one line after another.
+        """Return a function that is called with line after line: whether it begins a sentence.
 
-        The first line asked is the file's first (`at_start`), or any: then only beginnings that
-        the lines since then prove are told.
+        The first line is the file's first (`at_start`), or any line. After any line, the function
+        returns True only where the lines since then prove a beginning.
         """
 
 
@@ -32,12 +31,24 @@ def cut_sentences(
 
 
 def sentence_starts(sentences: Sentences) -> Starts:
-    """Where sentences of this format begin."""
-    return partial(_sentence_starts, sentences=sentences)
+    """Return where sentences of this format begin."""
+
+    def starts(file: BinaryIO, spacing: int, place: int) -> Iterator[int]:
+        begins = sentences.beginnings(at_start=True)
+        while line := read_line(file):
+            if begins(line if place else line.removeprefix(BYTE_ORDER_MARK)):
+                yield place
+                if spacing > len(line):
+                    place = seek_line(file, place + spacing)
+                    begins = sentences.beginnings(at_start=False)
+                    continue
+            place += len(line)
+
+    return starts
 
 
 def texts(part: Part) -> Iterator[tuple[int, bytes]]:
-    """As blocks(), without a byte order mark, and refused with its line unless it is UTF-8."""
+    """As blocks(), without a byte order mark; text that is not UTF-8 is refused with its line."""
     for offset, text in blocks(part):
         if offset == 0 and text.startswith(BYTE_ORDER_MARK):
             offset, text = len(BYTE_ORDER_MARK), text[len(BYTE_ORDER_MARK) :]
@@ -50,18 +61,3 @@ def texts(part: Part) -> Iterator[tuple[int, bytes]]:
                 f"expected UTF-8 ({error.reason})"
             ) from error
         yield offset, text
-
-
-def _sentence_starts(
-    file: BinaryIO, spacing: int, place: int, sentences: Sentences
-) -> Iterator[int]:
-    """Where sentences begin; see Starts."""
-    begins = sentences.beginnings(at_start=True)
-    while line := read_line(file):
-        if begins(line if place else line.removeprefix(BYTE_ORDER_MARK)):
-            yield place
-            if spacing > len(line):
-                place = seek_line(file, place + spacing)
-                begins = sentences.beginnings(at_start=False)
-                continue
-        place += len(line)

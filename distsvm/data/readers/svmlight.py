@@ -35,7 +35,7 @@ class SvmlightData:
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Packed files (.gz, .bz2, .xz) are unpacked; each of them lies whole in one shard.
+        Compressed files (.gz, .bz2, .xz) are never cut between shards.
     dtype : float64 or float32
         The type of the features; numbers are rounded correctly.
     labelled : bool
@@ -43,9 +43,9 @@ class SvmlightData:
 
     Notes
     -----
-    Indices are kept as the file counts them; they increase along a line. Blank lines and lines
-    with only a comment are no examples; `qid:N` is ignored. `nan`, `inf` and all else that is not
-    a finite number is refused with its file and line.
+    Indices increase along a line and keep the base that the file has. Blank lines and lines with
+    only a comment are no examples; `qid:N` is ignored. `nan`, `inf` and everything else that is no
+    finite number is refused with its file and line.
     """
 
     def __init__(self, paths: Paths, *, dtype: Any = np.float64, labelled: bool = True) -> None:
@@ -60,13 +60,11 @@ class SvmlightData:
         return text_bytes(self.paths)
 
     def unlabelled(self) -> SvmlightData:
-        """The same data without its labels, whether or not the lines have any."""
         return SvmlightData(self.paths, dtype=self.dtype, labelled=False)
 
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
     ) -> list[SvmlightSpec]:
-        """How to load each of n_shards shards of about equal bytes; see cut_files."""
         runs = cut_files(self.paths, n_shards)
         return [SvmlightSpec(run, self.dtype.name, self.labelled) for run in runs]
 
@@ -80,7 +78,7 @@ class SvmlightSpec(TextSpec):
     labelled: bool = True
 
     def load(self) -> Shard:
-        """The shard's examples; `y` is float64, and `x` has columns as the files count them."""
+        """Return the examples; `y` is float64, and columns keep the base that the files have."""
         labels, rows = Growing(np.float64), GrowingRows(np.dtype(self.dtype))
         n_bytes, done = sum(part.n_bytes for part in self.parts), 0
         for part in self.parts:
@@ -95,7 +93,7 @@ class SvmlightSpec(TextSpec):
         return Shard(x, truth, None, source=described(self.parts))
 
     def parse(self, path: str, offset: int, text: bytes) -> tuple[np.ndarray, ...]:
-        """Labels, rows' lengths, columns and values of these lines from this offset on."""
+        """Return labels, rows' lengths, columns and values of the lines from this offset on."""
         array = frozen(np.frombuffer(text, dtype=np.uint8))
         n_lines, n_colons = kernel.count(array)
         y, starts = np.zeros(n_lines), np.empty(n_lines + 1, dtype=np.int64)
@@ -124,7 +122,7 @@ class SvmlightSpec(TextSpec):
 
 
 def _token(text: bytes, place: int) -> str:
-    """The token around this place, quoted, and shortened if it is long."""
+    """Return the token around this place, quoted, and shortened if it is long."""
     begin = end = place
     while begin > 0 and not text[begin - 1 : begin].isspace():
         begin -= 1

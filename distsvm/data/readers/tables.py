@@ -1,30 +1,22 @@
-"""Parquet and Arrow files seen alike: a schema, groups of rows, and batches read from a group."""
+"""One interface to Parquet and Arrow files: a schema, groups of rows, and batches of a group."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from distsvm.data.files import opened
 from distsvm.errors import ConfigError, DataError
 from distsvm.uris import is_uri
 
-
-class Table(Protocol):
-    """A file of rows."""
-
-    schema: Any
-    group_rows: list[int]
-    group_bytes: list[int]
-    """Of a group's rows, before they were packed."""
-
-    def batches(self, group: int, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """The group's rows in order, as record batches of no more than about n_rows."""
+Table: TypeAlias = "_ParquetTable | _ArrowTable"
+"""A file of rows: its `schema`, `group_rows` and `group_bytes` (without compression) of each group,
+and `batches`, the rows of a group as record batches of at most about n_rows."""
 
 
 def pyarrow() -> Any:
-    """The pyarrow module, which is only needed for these files."""
+    """Return the pyarrow module, which only these files need."""
     try:
         import pyarrow as module
     except ImportError as error:
@@ -36,7 +28,7 @@ def pyarrow() -> Any:
 
 @contextmanager
 def opened_table(path: str) -> Iterator[Table]:
-    """The file by what it is, not by its name; what cannot be read is a DataError."""
+    """Open the file by its first bytes, not its name; failures are DataErrors."""
     arrow = pyarrow()
     with opened(path) as file:
         magic = file.read(6)
@@ -45,10 +37,10 @@ def opened_table(path: str) -> Iterator[Table]:
             f"{path}: neither a Parquet nor an Arrow file (IPC file format, Feather version 2)"
         )
     try:
-        # Not mapped into memory: a file that shrinks meanwhile would kill the process.
+        # Not mapped into memory: a mapped file that shrinks would kill the process.
         with _source(path) as source:
             yield _ParquetTable(source) if magic[:4] == b"PAR1" else _ArrowTable(source)
-    # A name that is no text is no concern of Arrow's own errors.
+    # A name that is not UTF-8 raises a UnicodeDecodeError.
     except (
         arrow.ArrowInvalid, arrow.ArrowNotImplementedError, OSError, UnicodeDecodeError
     ) as error:  # fmt: skip
@@ -73,7 +65,7 @@ class _ParquetTable:
     def __init__(self, source: Any) -> None:
         from pyarrow.parquet import ParquetFile
 
-        # Columns are read a buffer at a time, not whole groups of rows in advance.
+        # Read columns a buffer at a time, and no group of rows in advance.
         self._file = ParquetFile(source, buffer_size=_BUFFER_BYTES, pre_buffer=False)
         self.schema = self._file.schema_arrow
         facts = self._file.metadata
@@ -96,7 +88,7 @@ class _ArrowTable:
         self.schema = ipc.open_file(source).schema
         reader = self._reader([0] if len(self.schema) else [])
         self.group_rows = [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]
-        row_bytes = source.size() / max(1, sum(self.group_rows))  # a guess, where they are packed
+        row_bytes = source.size() / max(1, sum(self.group_rows))  # an estimate if compressed
         self.group_bytes = [int(n_rows * row_bytes) for n_rows in self.group_rows]
 
     def batches(self, group: int, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
@@ -108,6 +100,6 @@ class _ArrowTable:
     def _reader(self, fields: list[int]) -> Any:
         from pyarrow import ipc
 
-        # Without the other fields, which may be packed and costly.
+        # Other fields are left out: decompressing them may take long.
         options = ipc.IpcReadOptions(included_fields=fields, use_threads=False)
         return ipc.open_file(self._source, options=options)

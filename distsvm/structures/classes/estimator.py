@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from distsvm.errors import ConfigError, DataError
-from distsvm.estimators.task_arguments import intercept_value
+from distsvm.estimators.task_arguments import declared_task, intercept_value
 from distsvm.estimators.training import TrainedEstimator, arguments, default_of
 from distsvm.options import declared, documented, usual
 from distsvm.oracles.unseen import tell_unseen
@@ -23,7 +23,7 @@ from distsvm.training.config import all_options
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ClassSVC(ClassifierMixin, TrainedEstimator):
-    """What the classifiers have in common: all but the task."""
+    """The common base of the classifiers, without the task."""
 
     task_class: ClassVar[type[ClassTask]]
 
@@ -59,16 +59,11 @@ class ClassSVC(ClassifierMixin, TrainedEstimator):
             raise DataError(f"y has one class, {only!r}; at least two classes are needed")
 
     def _task(self) -> ClassTask:
-        return self.task_class(
-            losses=self.loss,
-            loss_scale=self.loss_scale,
-            intercept_scaling=intercept_value(self.fit_intercept, self.intercept_scaling),
-            scale=bool(self.scale),
-            class_weight=self.class_weight,
-        )
+        intercept = intercept_value(self.fit_intercept, self.intercept_scaling)
+        return declared_task(self.task_class, self, intercept_scaling=intercept)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """X @ coef_.T + intercept_.
+        """Return X @ coef_.T + intercept_.
 
         Returns
         -------
@@ -80,12 +75,12 @@ class ClassSVC(ClassifierMixin, TrainedEstimator):
         return LinearForm(self).decision(X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the highest score, the first of them in a tie; in this process."""
+        """Return the class with the highest score, the first of them in a tie."""
         check_is_fitted(self)
         return LinearForm(self).predict(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The (weighted) share of rows whose class is right; a label that is no class is wrong."""
+        """Return the (weighted) share of right rows; a label that is no class is wrong."""
         labels = np.asarray(y).ravel()
         tell_unseen([Counter(map(str, labels[~np.isin(labels, self.classes_)].tolist()))])
         return super().score(X, y, sample_weight)
@@ -121,7 +116,7 @@ class MulticlassSVC(ClassSVC):
     Attributes
     ----------
     coef_ : float64 array of shape (k, d), or (1, d) for two classes
-        For features as they are given to fit, also with scale=True.
+        For the features of fit, also with scale=True.
     intercept_ : float64 array of shape (k,), or (1,) for two classes
     classes_ : array of shape (k,)
         The labels in increasing order.
@@ -133,7 +128,7 @@ class MulticlassSVC(ClassSVC):
     result_ : TrainResult
         certificate, primal, dual, gap, stop_reason, history and more.
     model_ : Model
-        Can be saved, and predicts on every executor and from files.
+        It can be saved, and predicts on every executor and from files.
     """
 
     task_class = MulticlassTask

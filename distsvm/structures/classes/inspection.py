@@ -63,10 +63,10 @@ def lines(facts: dict[str, Any], output: Output) -> list[str]:
 
 
 def top_features(model: Model, n: int, names: list[str] | None = None) -> list[dict[str, Any]]:
-    """For each class the n features that speak most for it, and the n most against it.
+    """Return the n features of the largest and of the smallest weight for each class.
 
-    Weights are those of training: of scaled features where the model scales, so that features of
-    any range compare. Features are named, or numbered as the data files count them.
+    Weights are those of scaled features where the model scales, which makes features of any range
+    comparable. Features have their names, or their numbers in the data files.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def top_features(model: Model, n: int, names: list[str] | None = None) -> list[d
 
 
 def _read(path: str) -> list[str]:
-    """The names of features, one a line."""
+    """Return the names of features, one in each line."""
     try:
         return read_text(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:

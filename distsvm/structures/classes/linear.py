@@ -1,4 +1,4 @@
-"""What an estimator of classes has after fit, whichever it is: coefficients and decisions."""
+"""Coefficients and decisions of the estimators of classes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.data import TableData
-from distsvm.estimators.form import EstimatorForm
-from distsvm.estimators.prediction import bound, pieces
+from distsvm.estimators.form import EstimatorForm, all_chunks
 from distsvm.estimators.validation import (
     checked_examples,
     checked_features,
@@ -33,9 +32,9 @@ class LinearForm(EstimatorForm):
         return TableData(X, y, checked_weight(weight), names_of_features(self.estimator))
 
     def keep(self) -> None:
-        """Set classes_, coef_ and intercept_ of the estimator, whose labels are those of fit.
+        """Set classes_, coef_ and intercept_ of the estimator.
 
-        coef_ and intercept_ are for features as they are given: any scaler is folded in.
+        coef_ and intercept_ are for unscaled features: they include the scaler.
         """
         fitted: Any = self.estimator
         task: ClassTask = fitted.model_.task
@@ -43,7 +42,7 @@ class LinearForm(EstimatorForm):
         V, bias = task.per_class(V), task.per_class(bias)
         if bias.size == 2:
             V, bias = V[:, 1:] - V[:, :1], bias[1:] - bias[:1]
-        # a task that was told its classes may have some that are not in the data
+        # a task with given classes may have some that are not in the data
         fitted.classes_ = self.classes if self.classes.size == task.labels.size else task.labels
         fitted.coef_, fitted.intercept_ = np.ascontiguousarray(V.T), bias.copy()
 
@@ -52,7 +51,7 @@ class LinearForm(EstimatorForm):
         return TableData(checked_features(self.estimator, X), labels)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the highest score, the first of them in a tie."""
+        """Return the class with the highest score, the first of them in a tie."""
         chosen = [
             (piece > 0).astype(np.intp) if piece.ndim == 1 else np.argmax(piece, axis=1)
             for piece in self._decisions(X)
@@ -64,11 +63,10 @@ class LinearForm(EstimatorForm):
         return np.concatenate(list(self._decisions(X)))
 
     def _decisions(self, X: Any) -> Iterator[np.ndarray]:
-        """The decision function of a few rows at a time."""
-        model = self.estimator.model_
-        oracle = bound(model.task, self.data(X))
+        """Yield the decision function of a few rows at a time."""
+        oracle = self.oracle(X)
         assert isinstance(oracle, ClassOracle)
-        view = oracle.view(model.w)
-        for rows in pieces(oracle):
+        view = oracle.view(self.estimator.model_.w)
+        for rows in all_chunks(oracle):
             scores = oracle.scores(view, rows)
             yield scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores

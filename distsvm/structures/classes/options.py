@@ -36,7 +36,7 @@ def files(given: dict[str, Any]) -> dict[str, Path]:
 
 
 def cost_matrix(path: str) -> np.ndarray:
-    """The matrix in a file of numbers with commas or blanks between them."""
+    """Return the matrix in a file of numbers with commas or blanks between them."""
     try:
         text = read_text(path)
     except FileNotFoundError:
@@ -59,7 +59,7 @@ def cost_matrix(path: str) -> np.ndarray:
         if row:
             rows.append(row)
     if not rows:
-        raise ConfigError(f"--loss {path}: the file holds no numbers")
+        raise ConfigError(f"--loss {path}: the file has no numbers")
     return np.array(rows)
 
 

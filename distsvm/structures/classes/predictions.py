@@ -1,4 +1,4 @@
-"""Predicted classes: a label a line, or a table of scores."""
+"""Predicted classes: one label in each line, or a table of scores."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def writer(args: argparse.Namespace, model: Model, output: Output) -> Writer:
 
 
 class Labels(Writer):
-    """One label a line."""
+    """Lines of one label each."""
 
     def texts(self, piece: ShardSpec, found: np.ndarray) -> Iterator[str]:
         return (f"{_as_text(label)}\n" for label in found.tolist())
 
 
 class Scores(Writer):
-    """A label and the scores of all classes a line, after a line of their names."""
+    """Lines of a label and the scores of all classes, after a line of their names."""
 
     def __init__(self, labels: list[Any]) -> None:
         self.function = _scored
@@ -65,7 +65,7 @@ def _scored(worker: ShardWorker, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def _as_text(label: Any) -> str:
-    """A label as files hold it, on one line and in one column."""
+    """Return a label in the form of a file, on one line and in one column."""
     return field(str(label) if isinstance(label, (str, int, float, bool)) else json.dumps(label))
 
 

@@ -1,4 +1,4 @@
-"""Small problems for `distsvm warm-up`, which together use every kernel of classes."""
+"""Small problems for `distsvm warm-up` that together use every kernel of classes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from distsvm.data.synthetic import make_multiclass, make_sparse_multiclass
 from distsvm.data.writers import write_svmlight
 from distsvm.structures.classes.task import BinaryTask, ClassTask, MulticlassTask
 
-WIDE = 5000  # features: w is longer than the driver keeps dense
-MANY = 50  # classes, of which not all fit into LIMITED for every one of MANY · 4 examples
+WIDE = 5000  # features: w is so long that the driver stores it sparse
+MANY = 50  # classes; LIMITED has no room for all of them for each of MANY · 4 examples
 SEQUENTIAL = (
     {"solver": "sequential-dual", "n_blocks": 1},
     {"solver": "sequential-dual", "n_blocks": 2},
@@ -22,7 +22,7 @@ FORMULATIONS = tuple(
     {"solver": "sequential-dual", "formulation": name} for name in ("weston-watkins", "one-vs-rest")
 )
 LIMITED = ({"solver": "multi-plane", "plane_memory_mb": 0.04},)
-N = 12  # examples: types decide what is compiled, not sizes
+N = 12  # examples: compilation depends on types, not on sizes
 
 
 def problems(

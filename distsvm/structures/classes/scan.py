@@ -1,4 +1,4 @@
-"""One look at every value of a shard: what it holds, and whether it can be used."""
+"""One scan of every value of a shard: its summary, refused unless the values are finite."""
 
 from __future__ import annotations
 
@@ -12,28 +12,27 @@ from distsvm.data.shard import Shard
 from distsvm.errors import DataError
 from distsvm.messages import Summary, feature_name
 
-PIECE = 1 << 18  # values at a time, so that temporaries stay at a few MB
+PIECE = 1 << 18  # values at a time, to limit temporaries to a few MB
 
 NO_COLUMN = int(np.iinfo(np.int64).max)
-"""The least column of rows without entries; min() with any other column gives the other."""
+"""The least column of rows without entries: larger than any other."""
 
 
 def summarise(shard: Shard, *, ranges: bool = True) -> Summary:
-    """What the shard holds; refused unless labels and features are finite.
+    """Return the summary of a shard, refused unless labels and features are finite.
 
     Parameters
     ----------
     shard : Shard
-        Rows of features, or a sequence of inputs, of which only number and weight are told.
+        Rows of features, or a sequence of inputs, of which only number and weight are known.
     ranges : bool
         Whether to find the largest |value| of each column.
 
     Returns
     -------
     Summary
-        `least_column` is 0 for rows whose columns are known to count from 0. For the others it is
-        the smallest column stored, or NO_COLUMN if there is none, so that rows without entries
-        do not decide.
+        `least_column` is 0 for rows whose columns count from 0. For others it is the smallest
+        column stored, or NO_COLUMN if there is none.
     """
     weight = float(shard.n if shard.weight is None else np.sum(shard.weight))
     x = shard.x
@@ -60,7 +59,7 @@ def summarise(shard: Shard, *, ranges: bool = True) -> Summary:
 
 
 def _labels(shard: Shard) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct labels, and the weight of each one's examples."""
+    """Return the distinct labels, and the weight of each one's examples."""
     y = np.asarray(shard.y)
     try:
         if shard.weight is None:
@@ -77,11 +76,11 @@ def _labels(shard: Shard) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _scan_dense(shard: Shard, x: DenseRows) -> np.ndarray:
-    """max_i |x_ij| of each column."""
+    """Return max_i |x_ij| of each column."""
     largest = np.zeros(x.n_columns)
     for start, stop in _pieces(0, x.n_rows, max(1, PIECE // max(1, x.n_columns))):
         piece = x.values[start:stop]
-        # Not max |x|: the absolute value of the least integer is no integer of its kind.
+        # Not max |x|: the absolute value of the least integer overflows.
         above, below = piece.max(axis=0), piece.min(axis=0)
         ends = np.maximum(above.astype(np.float64), -below.astype(np.float64))
         if not np.isfinite(ends).all():
@@ -92,7 +91,7 @@ def _scan_dense(shard: Shard, x: DenseRows) -> np.ndarray:
 
 
 def _scan_sparse(shard: Shard, x: SparseRows, largest: np.ndarray | None) -> int:
-    """The least column; max_i |x_ij| of each column goes to `largest`."""
+    """Return the least column, and set `largest` to max_i |x_ij| of each column."""
     least = NO_COLUMN
     for start, stop in _pieces(int(x.starts[0]), int(x.starts[-1]), PIECE):
         values = x.values[start:stop].astype(np.float64, copy=False)

@@ -14,23 +14,18 @@ from distsvm.cli.formatting import pairs, small
 from distsvm.cli.output import Output
 from distsvm.cli.parts import Scores
 from distsvm.errors import DataError
-from distsvm.messages import Score
+from distsvm.messages import Score, Summed
 from distsvm.structures.classes.task import ClassTask
 from distsvm.workers.shard_worker import ShardWorker
 
 
 @dataclass(frozen=True)
-class ClassCounts:
-    """Losses and counts of some examples; they add up."""
+class ClassCounts(Summed):
+    """Losses and counts of some examples."""
 
     score: Score
     counts: Counts
     unseen: Counter[str]
-
-    def __add__(self, other: ClassCounts) -> ClassCounts:
-        return ClassCounts(
-            self.score + other.score, self.counts + other.counts, self.unseen + other.unseen
-        )
 
 
 def counted(worker: ShardWorker, w: np.ndarray) -> ClassCounts:

@@ -1,4 +1,4 @@
-"""Tasks that users write in plain Python: what every verb shows where no structure says it."""
+"""Tasks that users write in plain Python, and the defaults of all structures for every verb."""
 
 from distsvm.oracles.structure import Structure
 

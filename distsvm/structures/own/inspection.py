@@ -1,4 +1,4 @@
-"""A model of a task that is not built in: the positions of w with the largest weights."""
+"""What `inspect` shows of a user's task: the positions of w with the largest weights."""
 
 from __future__ import annotations
 

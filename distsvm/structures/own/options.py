@@ -1,4 +1,4 @@
-"""The options of tasks that users have written: any fields of theirs."""
+"""The options of tasks that users write: all their fields."""
 
 from __future__ import annotations
 

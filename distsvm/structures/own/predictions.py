@@ -1,4 +1,4 @@
-"""Predictions of tasks that are not built in: the output as JSON, one a line."""
+"""Predictions of users' tasks: one output a line, as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def writer(args: argparse.Namespace, model: Model, output: Output) -> Writer:
 
 
 class Outputs(Writer):
-    """One output a line, as the y of a JSONL file has it where JSON knows its type."""
+    """One output a line: JSON as in the y of a JSONL file; see _plain for other types."""
 
     def __init__(self, model: Model) -> None:
         self._encode = model.task.encode_output
@@ -28,7 +28,7 @@ class Outputs(Writer):
         return (f"{json.dumps(output, default=self._plain)}\n" for output in found)
 
     def _plain(self, value: Any) -> Any:
-        """NumPy values as lists and numbers; all others as encode_output gives them."""
+        """Return NumPy values as lists and numbers, and others by the task's encode_output."""
         return value.tolist() if hasattr(value, "tolist") else self._encode(value)
 
 

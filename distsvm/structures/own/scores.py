@@ -1,4 +1,4 @@
-"""Scores of tasks that are not built in: loss, and the share of outputs without one."""
+"""Scores of users' tasks: the loss, and the share of outputs without loss."""
 
 from __future__ import annotations
 

@@ -48,6 +48,8 @@ class SequenceTagger(CompiledEstimator):
         As in StructuralSVM.
     """
 
+    task_class = SequenceTask
+
     loss: str = usual(SequenceTask, "losses")
     loss_scale: float = usual(SequenceTask, "loss_scale")
     order: int = usual(SequenceTask, "order")
@@ -55,17 +57,6 @@ class SequenceTagger(CompiledEstimator):
     min_count: int = usual(SequenceTask, "min_count")
     hash_bits: int | None = usual(SequenceTask, "hash_bits")
     unfit: str = usual(SequenceTask, "unfit")
-
-    def _task(self) -> SequenceTask:
-        return SequenceTask(
-            losses=self.loss,
-            loss_scale=self.loss_scale,
-            order=self.order,
-            allowed=self.allowed,
-            min_count=self.min_count,
-            hash_bits=self.hash_bits,
-            unfit=self.unfit,
-        )
 
     @property
     def classes_(self) -> np.ndarray:

@@ -13,7 +13,7 @@ from distsvm.cli.formatting import counted as in_words
 from distsvm.cli.formatting import pairs, small
 from distsvm.cli.output import Output
 from distsvm.cli.parts import Scores
-from distsvm.messages import Score
+from distsvm.messages import Score, Summed
 from distsvm.structures.sequences.answers import tags_of
 from distsvm.structures.sequences.tag_scores import EntityCounts, TagScores, score_tags
 from distsvm.structures.sequences.task import SequenceTask
@@ -21,21 +21,13 @@ from distsvm.workers.shard_worker import ShardWorker
 
 
 @dataclass(frozen=True)
-class TagCounts:
-    """Losses, scores and counts of some sentences; they add up."""
+class TagCounts(Summed):
+    """Losses, scores and counts of some sentences."""
 
     score: Score
     tags: TagScores
     counts: Counts
     unseen: Counter[str]
-
-    def __add__(self, other: TagCounts) -> TagCounts:
-        return TagCounts(
-            self.score + other.score,
-            self.tags + other.tags,
-            self.counts + other.counts,
-            self.unseen + other.unseen,
-        )
 
 
 def counted(worker: ShardWorker, w: np.ndarray) -> TagCounts:

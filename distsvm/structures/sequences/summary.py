@@ -1,8 +1,9 @@
-"""What one scan of tagged sequences tells: tags, features and how often each was seen."""
+"""The summary of tagged sequences: tags, features, and how often each occurs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,6 +15,14 @@ from distsvm.structures.sequences.rows import SequenceRows, TagRows
 MERGED = 1 << 21
 
 
+def _together(a: tuple[NameCounts, ...], b: tuple[NameCounts, ...]) -> tuple[NameCounts, ...]:
+    """Return all of them; merged once they are many, as each merge sorts the names again."""
+    named = a + b
+    sizes = [len(part) for part in named]
+    is_large = sum(sizes) - max(sizes, default=0) > max(MERGED, *sizes, 0)
+    return (merged(named),) if is_large else named
+
+
 @dataclass(frozen=True, eq=False)
 class SequenceSummary(Summary):
     """A summary of sequences; `labels` are the tags, `counts` the tokens of each by weight.
@@ -21,8 +30,7 @@ class SequenceSummary(Summary):
     Parameters
     ----------
     named : tuple of NameCounts
-        Features by name. Summed up in the end, or when they have become many: merging every two
-        would sort the same names again and again.
+        Features by name, of one shard or of many.
     n_numbered : int
         Shards whose features are numbers that mean the same everywhere.
     longest : int
@@ -33,18 +41,7 @@ class SequenceSummary(Summary):
     n_numbered: int = 0
     longest: int = 0
 
-    def __add__(self, other: Summary) -> SequenceSummary:
-        assert isinstance(other, SequenceSummary)
-        named = self.named + other.named
-        sizes = [len(part) for part in named]
-        if sum(sizes) - max(sizes, default=0) > max(MERGED, *sizes, 0):
-            named = (merged(named),)
-        return SequenceSummary(
-            **vars(super().__add__(other)),
-            named=named,
-            n_numbered=self.n_numbered + other.n_numbered,
-            longest=max(self.longest, other.longest),
-        )
+    RULES: ClassVar = {**Summary.RULES, "named": _together, "longest": max}
 
     def features(self) -> NameCounts:
         """All named features, with their counts."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
 from distsvm.data.ragged import Ragged
 from distsvm.errors import DataError
+from distsvm.messages import Summed
 from distsvm.structures.sequences.rows import TagRows
 
 OUTSIDE, BEGIN, INSIDE, END, SINGLE = range(5)
@@ -21,19 +22,12 @@ Tags: TypeAlias = "TagRows | Sequence[Sequence[str]]"
 
 
 @dataclass(frozen=True)
-class EntityCounts:
+class EntityCounts(Summed):
     """Entities of one type, or of all: in the gold tags, in the predicted ones, in both."""
 
     n_gold: int = 0
     n_predicted: int = 0
     n_correct: int = 0
-
-    def __add__(self, other: EntityCounts) -> EntityCounts:
-        return EntityCounts(
-            self.n_gold + other.n_gold,
-            self.n_predicted + other.n_predicted,
-            self.n_correct + other.n_correct,
-        )
 
     @property
     def precision(self) -> float:
@@ -51,8 +45,18 @@ class EntityCounts:
         return 2 * self.n_correct / max(1, self.n_gold + self.n_predicted)
 
 
+Entities: TypeAlias = "dict[str, EntityCounts] | None"
+
+
+def _types_added(a: Entities, b: Entities) -> Entities:
+    if a is None or b is None:
+        return None
+    none = EntityCounts()
+    return {t: a.get(t, none) + b.get(t, none) for t in sorted({*a, *b})}
+
+
 @dataclass(frozen=True)
-class TagScores:
+class TagScores(Summed):
     """Counts over sequences; those of two shards are added to those of both.
 
     `by_type` has the entities of each type, and is None where tags are not BIO.
@@ -62,21 +66,9 @@ class TagScores:
     n_exact: int = 0
     n_tokens: int = 0
     n_correct: int = 0
-    by_type: dict[str, EntityCounts] | None = field(default_factory=dict)
+    by_type: Entities = field(default_factory=dict)
 
-    def __add__(self, other: TagScores) -> TagScores:
-        by_type = None
-        if self.by_type is not None and other.by_type is not None:
-            none = EntityCounts()
-            types = sorted({*self.by_type, *other.by_type})
-            by_type = {t: self.by_type.get(t, none) + other.by_type.get(t, none) for t in types}
-        return TagScores(
-            self.n_sequences + other.n_sequences,
-            self.n_exact + other.n_exact,
-            self.n_tokens + other.n_tokens,
-            self.n_correct + other.n_correct,
-            by_type,
-        )
+    RULES: ClassVar = {"by_type": _types_added}
 
     @property
     def accuracy(self) -> float:

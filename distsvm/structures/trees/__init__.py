@@ -1,4 +1,4 @@
-"""Trees: the constituents of a sentence, by a weighted context-free grammar."""
+"""Trees: the constituents of a sentence, found with a weighted context-free grammar."""
 
 from distsvm.oracles.structure import FileFormat, Structure
 

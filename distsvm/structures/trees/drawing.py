@@ -18,7 +18,7 @@ CHAR, LEVEL, MARGIN = 8.5, 46.0, 14.0  # of the SVG, in pixels
 
 
 def draw_tree(tree: Tree, width: int | None = None) -> str:
-    """The tree as text: from the top down, or as an indented list where that is wider than `width`.
+    """Return the tree as text: from the top down, or an indented list if that exceeds `width`.
 
     Lines have no trailing spaces.
     """
@@ -30,7 +30,7 @@ def draw_tree(tree: Tree, width: int | None = None) -> str:
 
 @dataclass
 class _Block:
-    """A part of the picture: lines of one width, and the column under the parent's line."""
+    """A rectangle of the picture: lines of one width, and the column below the parent's line."""
 
     lines: list[str]
     width: int
@@ -81,7 +81,7 @@ def _phrase(label: str, children: list[_Block]) -> _Block:
         line[anchor] = "│"
     elif anchor == first:
         line[anchor] = "├"
-    # The label stands over the anchor, and makes the block wider where it sticks out.
+    # The label is centred over the anchor; a longer label widens the block.
     size = _columns(label)
     start = anchor - (size - 1) // 2
     left, right = max(0, -start), max(0, start + size - width)
@@ -106,14 +106,17 @@ def _indented(tree: Tree) -> str:
 
 
 def tree_svg(tree: Tree) -> str:
-    """The tree as an SVG document; it takes the colour of the text around it."""
-    depth_of, words = _levels(tree)
-    bottom = MARGIN + LEVEL * (max(depth_of) + 1)
+    """Return the tree as an SVG document in the colour of the text around it."""
+    depth = deepest = 0
+    for node, leaving in walk(tree):
+        if not node.is_word:
+            depth += -1 if leaving else 1
+            deepest = max(deepest, depth)
+    bottom = MARGIN + LEVEL * (deepest + 1)
     place = MARGIN
     texts: list[str] = []
     lines: list[str] = []
     points: list[list[tuple[float, float]]] = [[]]
-    depth = 0
     for node, leaving in walk(tree):
         y = MARGIN + LEVEL * depth
         if node.is_word:
@@ -135,7 +138,7 @@ def tree_svg(tree: Tree) -> str:
             lines += [_line(x, y + 6, cx, cy - 14, "branch") for cx, cy in below]
             points[-1].append((x, y))
     width, height = place - CHAR + MARGIN, bottom + MARGIN
-    sentence = escape(" ".join(words))
+    sentence = escape(" ".join(leaf.word or "" for leaf in tree.leaves()))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
         f'width="{width:.0f}" height="{height:.0f}" role="img" font-family="sans-serif" '
@@ -148,7 +151,7 @@ def tree_svg(tree: Tree) -> str:
 
 
 def trees_svg(trees: Sequence[Tree]) -> str:
-    """The trees, one below the other, as one SVG document."""
+    """Return the trees, one below the other, as one SVG document."""
     drawn, height, width = [], 0, 0
     for tree in trees:
         text = tree_svg(tree)
@@ -162,18 +165,6 @@ def trees_svg(trees: Sequence[Tree]) -> str:
     )
 
 
-def _levels(tree: Tree) -> tuple[list[int], list[str]]:
-    """The depth of each word's tag, and the words."""
-    depth, depths, words = 0, [], []
-    for node, leaving in walk(tree):
-        if node.is_word:
-            depths.append(depth)
-            words.append(node.word or "")
-        else:
-            depth += -1 if leaving else 1
-    return depths, words
-
-
 def _text(x: float, y: float, text: str, kind: str) -> str:
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
 
@@ -183,7 +174,7 @@ def _line(x: float, y: float, x2: float, y2: float, kind: str) -> str:
 
 
 def _columns(text: str) -> int:
-    """How many columns a terminal takes for a text."""
+    """Return the number of columns that a text takes in a terminal."""
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in text

@@ -12,10 +12,9 @@ from distsvm.estimators.compiled import REQUIRED, CompiledEstimator, weighted_sh
 from distsvm.estimators.validation import one_by_one
 from distsvm.model import Model
 from distsvm.options import declared, documented, usual
-from distsvm.structures.trees.answers import tree_scores
 from distsvm.structures.trees.task import ParseTask
 from distsvm.structures.trees.tree import Tree
-from distsvm.structures.trees.tree_scores import TreeScore
+from distsvm.structures.trees.tree_scores import TreeScore, tree_scores
 
 
 @documented(declared(ParseTask).values())
@@ -31,9 +30,8 @@ class TreeParser(CompiledEstimator):
     ----------
     {}
     data_options : dict, optional
-        For files, what their reader takes: format="treebank", strip_empty, strip_functions,
-        max_length. Files for prediction are read alike, but for max_length: every sentence gets a
-        tree.
+        For files, the options of their reader: format="treebank", strip_empty, strip_functions,
+        max_length. They hold for prediction too, except max_length: every sentence gets a tree.
     C, C_per_example, eps, rel_gap, max_rounds, max_seconds, rescaling, solver, solver_options,
     cache_size, executor, n_workers, n_shards, n_blocks, random_state, verbose, run_dir :
         As in MulticlassSVC. In the defaults of C and eps, Δ̄ is the mean number of brackets in a
@@ -42,12 +40,14 @@ class TreeParser(CompiledEstimator):
     Attributes
     ----------
     task_ : ParseTask
-        With its grammar.
+        The prepared task, with its grammar.
     baseline_ : Model
-        The same grammar with the weights of the maximum-likelihood PCFG, to compare with.
+        The same grammar with the weights of the maximum-likelihood PCFG, for comparison.
     w_, n_iter_, result_, model_ :
         As in StructuralSVM.
     """
+
+    task_class = ParseTask
 
     loss: str = usual(ParseTask, "losses")
     loss_scale: float = usual(ParseTask, "loss_scale")
@@ -57,17 +57,6 @@ class TreeParser(CompiledEstimator):
     min_word_count: int = usual(ParseTask, "min_word_count")
     unfit: str = usual(ParseTask, "unfit")
 
-    def _task(self) -> ParseTask:
-        return ParseTask(
-            losses=self.loss,
-            loss_scale=self.loss_scale,
-            max_chain=self.max_chain,
-            memory_mb=self.memory_mb,
-            words=bool(self.words),
-            min_word_count=self.min_word_count,
-            unfit=self.unfit,
-        )
-
     @property
     def baseline_(self) -> Model:
         assert isinstance(self.task_, ParseTask)
@@ -75,17 +64,16 @@ class TreeParser(CompiledEstimator):
         return Model(self.task_, self.task_.likelihood_weights(), notes)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """evalb's labelled F1 over all sentences, whose brackets have the sentences' weights."""
+        """Return evalb's labelled F1 over all sentences; brackets have the sentences' weights."""
         scores = self._scores(X, y)
         found = [2 * score.n_matched for score in scores]
         brackets = [score.n_true + score.n_predicted for score in scores]
         return weighted_share(found, brackets, sample_weight)
 
     def evaluate(self, X: Any, y: Any = None) -> TreeScore:
-        """Labelled precision, recall, f1 and exact_match as evalb has them, and n_outside.
+        """Return evalb's labelled precision, recall, f1 and exact_match, and n_outside.
 
-        n_outside counts the sentences outside the grammar, or too long for memory_mb, whose trees
-        are flat.
+        n_outside counts the flat trees, of sentences outside the grammar or too long for memory_mb.
         """
         return reduce(add, self._scores(X, y))
 

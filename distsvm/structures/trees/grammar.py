@@ -1,19 +1,19 @@
-"""Grammars learnt from trees: rules, unary chains, and binary steps that keep the rules' weights.
+"""Grammars of trees: rules, unary chains, and binary steps that preserve the rules' weights.
 
 A rule is a phrase with its children, `NP -> 'DT' 'NN'`, tags in quotes; each has one weight.
 For the search, rules are cut into binary steps and unary rules are gathered into chains:
 
-- `A -> B1 … Bk` with k > 1 is read from the left. The prefix B1 … Bi (1 < i < k) is a symbol of its
-  own, shared by all rules that begin so; a step joins a prefix and the next child. The last step
-  gives A and has the weight of the rule, the steps before weigh nothing. So a tree has one
-  binary form, and its weights and features are those of its rules.
-- A chain X => … => Y is one or more unary rules one after another, or none (X is Y). Every span of
-  the binary form has either one chain or one prefix: its label.
+- `A -> B1 … Bk` with k > 1 is read from the left. The prefix B1 … Bi (1 < i < k) is a symbol,
+  shared by all rules that begin so; a step joins a prefix and the next child. The last step gives A
+  and has the weight of the rule; the weights of the steps before are 0. So a tree has one binary
+  form, and its weight and features are those of its rules.
+- A chain X => … => Y is a sequence of unary rules, which may be empty (X is Y). Every span of the
+  binary form has one label: a chain or a prefix.
 
-**The language.** All trees under the start symbol TOP whose rules were all seen in training, and
-whose maximal unary chains are either simple (no symbol twice) with at most `max_chain` rules, or
-were seen in training as they are. So there are finitely many trees of a sentence, whatever the
-weights, and every tree of the training data is one of them.
+**The language.** All trees under the start symbol TOP whose rules all occur in training, and whose
+maximal unary chains either are simple (no symbol twice) with at most `max_chain` rules, or occur in
+training. So a sentence has finitely many trees, whatever the weights, and every training tree is in
+the language.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from distsvm.structures.trees.kernels.cky_tables import Tables
 from distsvm.structures.trees.tree import TOP, Tree
 
 MAX_CHAINS = 100_000
-MAX_CHAIN_SYMBOLS = 5 * MAX_CHAINS  # in all chains that no tree has shown
+MAX_CHAIN_SYMBOLS = 5 * MAX_CHAINS  # in all chains that do not occur in training
 MAX_SYMBOLS = 1 << 13  # tables have a bit for every two of them
-# A row of a table over all symbols is made where it has one entry in so many; others are searched.
-# So tables take memory in proportion to the steps.
+# A table over all symbols has a row where at least one in 16 entries is used; other rows are
+# searched. So tables take memory in proportion to the steps.
 SPARSEST = 16
 
 
 def rules_of(tree: Tree) -> Counter[str]:
-    """How often the tree uses each rule, the one from TOP to its root included."""
+    """Count the tree's uses of each rule, including the one from TOP to its root."""
     counts: Counter[str] = Counter()
     if tree.label != TOP or tree.is_word:
         counts[f"{TOP} -> {symbol_of(tree)}"] += 1
@@ -51,10 +51,7 @@ def rules_of(tree: Tree) -> Counter[str]:
 
 
 def chains_of(tree: Tree) -> set[str]:
-    """The maximal unary chains that may be no simple chain of few rules, as `X => Y => 'Z'`.
-
-    These are the chains of two rules or more, and the loops `X => X`.
-    """
+    """Return the maximal unary chains of two rules or more, and loops, as `X => Y => 'Z'`."""
     return {
         " => ".join(map(_text, chain))
         for chain, _ in constituents(tree)
@@ -63,16 +60,12 @@ def chains_of(tree: Tree) -> set[str]:
 
 
 def n_brackets(uses: Mapping[str, float]) -> float:
-    """How many constituents trees have that use these rules so often; a unary chain is one.
+    """Return the number of constituents of trees with these uses of rules; a chain is one.
 
     A chain ends in a rule of several children or in one tag; bare tags are no constituents.
     """
-    ends = (n for rule, n in uses.items() for _, rhs in [_sides(rule)] if _ends_chain(rhs))
-    return float(sum(ends))
-
-
-def _ends_chain(rhs: Sequence[str]) -> bool:
-    return len(rhs) > 1 or _symbol(rhs[0])[1]
+    sides = ((_sides(rule)[1], n) for rule, n in uses.items())
+    return float(sum(n for rhs, n in sides if len(rhs) > 1 or _symbol(rhs[0])[1]))
 
 
 Symbol = tuple[str, bool]
@@ -80,7 +73,7 @@ Symbol = tuple[str, bool]
 
 
 def constituents(tree: Tree) -> Iterator[tuple[tuple[Symbol, ...], Tree]]:
-    """Each maximal unary chain (TOP above the root included) with the node at its bottom.
+    """Yield each maximal unary chain, including TOP above the root, and the node at its bottom.
 
     Parents come before children, left before right.
     """
@@ -116,10 +109,10 @@ def _symbol(text: str) -> Symbol:
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
-    """A grammar's rules with the tables that the search needs; numbers depend on the rules alone.
+    """A grammar's rules with the tables for the search; numbers depend on the rules alone.
 
     Symbols are numbered: tags, then phrases, each in the order of their names, then prefixes. A
-    chain's number below the number of tags and phrases is that of the symbol that it consists of.
+    chain of one symbol has the number of the symbol.
 
     Attributes
     ----------
@@ -147,9 +140,9 @@ class Grammar:
 
     @classmethod
     def of(cls, rules: Iterable[str], chains: Iterable[str] = (), max_chain: int = 4) -> Grammar:
-        """The grammar with these rules, and these chains besides the simple ones.
+        """Return the grammar with these rules, and these chains besides the simple ones.
 
-        Where there are more than 100,000 simple chains, shorter ones go first.
+        Of more than 100,000 simple chains, the longer ones are left out.
         """
         texts = tuple(sorted(set(rules)))
         split = [(_symbol(lhs), [_symbol(s) for s in rhs]) for lhs, rhs in map(_sides, texts)]
@@ -181,7 +174,7 @@ class Grammar:
             tables=_tables(len(tags), len(phrases), numbers[TOP, False], steps, len(prefixes),
                            all_chains, coded),
             step_rule=frozen(np.array([rule for *_, rule in steps], np.int32)),
-            chain_rules=Ragged(frozen(chain_rules.values), frozen(chain_rules.starts)),
+            chain_rules=chain_rules.frozen(),
             step_number={step[:3]: number for number, step in enumerate(steps)},
             prefix_number=prefixes,
             chain_number={chain: number for number, chain in enumerate(all_chains)},
@@ -189,18 +182,8 @@ class Grammar:
             phrase_number={name: len(tags) + i for i, name in enumerate(phrases)},
         )  # fmt: skip
 
-    @classmethod
-    def learn(cls, trees: Iterable[Tree], max_chain: int = 4) -> Grammar:
-        """The grammar of all rules and chains that these trees have."""
-        rules: set[str] = set()
-        chains: set[str] = set()
-        for tree in trees:
-            rules |= rules_of(tree).keys()
-            chains |= chains_of(tree)
-        return cls.of(rules, chains, max_chain)
-
     def why_outside(self, tree: Tree) -> str:
-        """What this grammar does not have of a tree that is outside of it."""
+        """Return a sentence that names a rule or chain of the tree outside this grammar."""
         unknown = sorted(rules_of(tree).keys() - set(self.rules))
         if unknown:
             return f"the tree has the rule {unknown[0]}, which the grammar does not have"
@@ -219,7 +202,7 @@ class Grammar:
         return self.tags[number] if number < n_tags else self.phrases[number - n_tags]
 
     def tag_counts(self, counts: Sequence[float] | np.ndarray) -> np.ndarray:
-        """How often each tag came, shape (T,), by the counts of the rules."""
+        """Return the number of uses of each tag, shape (T,), by the counts of the rules."""
         totals = np.zeros(len(self.tags))
         for rule, count in zip(self.rules, counts, strict=True):
             for name, is_tag in map(_symbol, _sides(rule)[1]):
@@ -228,7 +211,7 @@ class Grammar:
         return totals
 
     def likelihood_weights(self, counts: Sequence[float] | np.ndarray) -> np.ndarray:
-        """log(count of the rule / count of all rules with its left side): the PCFG's weights."""
+        """Return log(count of the rule / count of all rules with its left side) of each rule."""
         counts = np.asarray(counts, dtype=np.float64)
         sides = [_sides(rule)[0] for rule in self.rules]
         _, side = np.unique(sides, return_inverse=True)
@@ -246,7 +229,7 @@ def _chains(
     given: Iterable[tuple[int, ...]],
     max_chain: int,
 ) -> list[tuple[int, ...]]:
-    """Each symbol alone, then all simple chains of up to max_chain rules and the given ones."""
+    """Return each symbol alone, then simple chains of up to max_chain rules and the given ones."""
     below = defaultdict(list)
     for parent, child in sorted(unary):
         below[parent].append(child)
@@ -273,7 +256,7 @@ Step = tuple[int, int, int, int]
 def _steps(
     rules: list[tuple[int, tuple[int, ...]]], n_symbols: int
 ) -> tuple[dict[tuple[int, int], int], list[Step]]:
-    """The prefixes as a trie, numbered in the order of their symbols, and the steps in order."""
+    """Return the prefixes as a trie, numbered in the order of their symbols, and sorted steps."""
     prefixes: dict[tuple[int, int], int] = {}
     steps: list[Step] = []
     for rule in sorted(range(len(rules)), key=lambda rule: rules[rule][1]):
@@ -339,7 +322,7 @@ def _tables(
 
 
 def _labels(n_tags: int, chains: list[tuple[int, ...]]) -> tuple[np.ndarray, np.ndarray]:
-    """chain_label and chain_next, see Tables."""
+    """Return chain_label and chain_next; see Tables."""
     label = np.arange(len(chains), dtype=np.int32)
     following = np.full(len(chains), -1, np.int32)
     latest: dict[tuple[int, ...], int] = {}
@@ -353,7 +336,7 @@ def _labels(n_tags: int, chains: list[tuple[int, ...]]) -> tuple[np.ndarray, np.
 
 
 def _pairs(n: int, row_starts: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """pair_base and pair_starts, see Tables."""
+    """Return pair_base and pair_starts; see Tables."""
     wide = np.flatnonzero(SPARSEST * np.diff(row_starts[: n + 1]) >= n)
     base = np.full(n, -1, np.int64)
     base[wide] = np.arange(wide.size) * (n + 1)
@@ -365,7 +348,7 @@ def _pairs(n: int, row_starts: np.ndarray, right: np.ndarray) -> tuple[np.ndarra
 
 
 def _first(n_tags: int, n: int, rules: list[tuple[int, tuple[int, ...]]]) -> np.ndarray:
-    """first, see Tables."""
+    """Return first; see Tables."""
     above = defaultdict(set)
     for lhs, rhs in rules:
         above[rhs[0]].add(lhs)
@@ -386,7 +369,7 @@ def _first(n_tags: int, n: int, rules: list[tuple[int, tuple[int, ...]]]) -> np.
 def _follow(
     n_tags: int, n: int, row_starts: np.ndarray, right: np.ndarray, first: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """follow_row and follow, see Tables."""
+    """Return follow_row and follow; see Tables."""
     wide = np.flatnonzero(8 * SPARSEST * np.diff(row_starts[n:]) >= n_tags)
     row = np.full(row_starts.size - 1 - n, -1, np.int32)
     row[wide] = np.arange(wide.size)

@@ -1,4 +1,4 @@
-"""A model of trees: the size of its grammar, and the rules with the largest weights."""
+"""What `inspect` shows of a parser: the size of its grammar, and its heaviest rules."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
 """Words and their tags: one rule for each tag that a word had in training; classes of rare words.
 
 A tag rule is `'NN' -> dog`, or `'NN' ~> lower:ing` for a class of words; each has one weight. Words
-seen too seldom in training are known by their class alone, and so are words that were never seen:
-by the first class of their ladder (see word_classes) that the lexicon has. The last one, `any`, has
-every tag that rare words had (every tag there is, where no word was rare), so that a new word never
-leaves a sentence without a tree by itself.
+that are rare or missing in training have the tags of the first of their classes (see word_classes)
+that the lexicon has. The last class, `any`, has every tag of rare words (every tag, if no word was
+rare), so that a new word alone never leaves a sentence without a tree.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from distsvm.data.features import frozen
-from distsvm.data.ragged import Ragged
+from distsvm.data.ragged import Ragged, offsets
 from distsvm.structures.trees.tree import Tree
 
 ANY = "any"
@@ -25,7 +24,7 @@ _WORD, _CLASS, _FIRST = "->", "~>", "^>"
 
 
 def word_classes(word: str, first: bool) -> tuple[str, ...]:
-    """The classes of a word from the most special to `any`; first: it begins the sentence.
+    """Return the classes of a word, the most special first; `first`: it begins the sentence.
 
     Shape and the last three letters, two, one, then shape alone. The shape is `lower`, `capital`
     (`first-capital` at the beginning), `capitals` or `other` (no letters), with `-digit` and
@@ -47,21 +46,21 @@ def word_classes(word: str, first: bool) -> tuple[str, ...]:
 
 
 def uses_of_words(tree: Tree) -> Iterator[str]:
-    """Each word with its tag and whether it comes first, as learn_tag_rules reads it."""
+    """Yield each word with its tag and whether it comes first, for learn_tag_rules."""
     for place, leaf in enumerate(tree.leaves()):
         yield f"'{leaf.label}' {_WORD if place else _FIRST} {leaf.word}"
 
 
 def is_tag_rule(text: str) -> bool:
-    """Whether it is one, or a use of a word; phrases do not begin with a quote."""
+    """Whether this is a tag rule, or a use of a word; phrases do not begin with a quote."""
     return text[0] == "'"
 
 
 def learn_tag_rules(uses: Mapping[str, float], min_word_count: float) -> dict[str, float]:
-    """The tag rules and their counts, of how often each text of uses_of_words came.
+    """Return the tag rules and their counts, from the counts of texts of uses_of_words.
 
-    A class is kept if rare words (fewer than min_word_count in all) have it as often as that; it
-    counts all rare words that have it, also those that a more special class takes.
+    A word is rare below min_word_count. A class is kept if its rare words reach min_word_count in
+    sum; it counts all its rare words, also those in a more special class.
     """
     parts = [(*_split(text), count) for text, count in uses.items()]
     totals: defaultdict[str, float] = defaultdict(float)
@@ -89,7 +88,7 @@ def learn_tag_rules(uses: Mapping[str, float], min_word_count: float) -> dict[st
 
 @dataclass(frozen=True, eq=False)
 class Lexicon:
-    """Tag rules with the tables that the search needs.
+    """Tag rules with the tables for the search.
 
     Words and classes, in the order of their names, are *entries*.
 
@@ -110,7 +109,7 @@ class Lexicon:
 
     @classmethod
     def of(cls, rules: Iterable[str], tag_number: Mapping[str, int]) -> Lexicon:
-        """The lexicon of these rules; of tags that have no number, words cannot be."""
+        """Return the lexicon of these rules, without tags that have no number."""
         texts = tuple(sorted(set(rules)))
         entries: defaultdict[tuple[bool, str], list[tuple[int, int]]] = defaultdict(list)
         for place, text in enumerate(texts):
@@ -125,25 +124,25 @@ class Lexicon:
         tags, places = np.array(pairs, np.int32).reshape(-1, 2).T
         return cls(
             texts,
-            Ragged(tags, np.concatenate([[0], np.cumsum(lengths)])).frozen(),
+            Ragged(tags, offsets(lengths)).frozen(),
             frozen(places),
             {name: i for i, (is_class, name) in enumerate(order) if not is_class},
             {name: i for i, (is_class, name) in enumerate(order) if is_class},
         )
 
     def entries(self, words: Sequence[str]) -> list[int]:
-        """The entry of each word of a sentence, −1 where there is none."""
-        return [self._entry(word, place == 0) for place, word in enumerate(words)]
+        """Return the entry of each word of a sentence, −1 where there is none."""
 
-    def _entry(self, word: str, first: bool) -> int:
-        known = self.words.get(word)
-        if known is not None:
-            return known
-        ladder = (self.classes.get(name) for name in word_classes(word, first))
-        return next((entry for entry in ladder if entry is not None), -1)
+        def entry(word: str, first: bool) -> int:
+            if word in self.words:
+                return self.words[word]
+            known = (c for c in word_classes(word, first) if c in self.classes)
+            return next((self.classes[c] for c in known), -1)
+
+        return [entry(word, place == 0) for place, word in enumerate(words)]
 
     def place(self, entry: int, tag: int | None) -> int | None:
-        """The place of the rule that gives the entry this tag, None if there is none."""
+        """Return the place of the rule of this entry and tag, None if there is none."""
         if entry < 0:
             return None
         start, stop = self.tags.starts[entry : entry + 2].tolist()
@@ -152,11 +151,11 @@ class Lexicon:
 
 
 def tag_of(rule: str) -> str:
-    """The tag on the left side of a tag rule."""
+    """Return the tag on the left side of a tag rule."""
     return _split(rule)[0][1:-1]
 
 
 def _split(text: str) -> tuple[str, str, str]:
-    """The tag in its quotes, the arrow, and what stands on the right side."""
+    """Return the tag in its quotes, the arrow, and the right side."""
     tag, arrow, right = text.split(" ", 2)
     return tag, arrow, right

@@ -1,4 +1,4 @@
-"""The options of parsing."""
+"""The options of parsing, and of its reader of treebanks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from distsvm.wording import message
 
 @dataclass
 class TreebankOptions:
-    """What TreebankData takes beside the paths."""
+    """The options of TreebankData."""
 
     max_length: int = option(
         kind=whole(least=1), metavar="N", usual="none is left out",
@@ -25,11 +25,11 @@ class TreebankOptions:
     )  # fmt: skip
     strip_empty: bool = option(
         kind=Truth(both=True), usual="yes",
-        help="trees: take out empty elements (-NONE-)",
+        help="trees: remove empty elements (-NONE-)",
     )  # fmt: skip
     strip_functions: bool = option(
         kind=Truth(both=True), usual="yes",
-        help="trees: take function tags and indices off labels (NP-SBJ-1 → NP)",
+        help="trees: remove function tags and indices of labels (NP-SBJ-1 → NP)",
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The oracle of parse trees: CKY over a packed shard, many sentences in one compiled call."""
+"""The oracle of parse trees: CKY search over a shard, many sentences in one compiled call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from distsvm import checks
 from distsvm.data.features import frozen
-from distsvm.data.ragged import Ragged, offsets, spread
+from distsvm.data.ragged import Ragged, offsets
 from distsvm.data.shard import Names, Shard
 from distsvm.errors import DataError
 from distsvm.messages import Planes
@@ -19,7 +19,7 @@ from distsvm.oracles.climber import Flat
 from distsvm.oracles.oracle import Oracle
 from distsvm.oracles.packing import Numbering
 from distsvm.oracles.search import Separation
-from distsvm.structures.trees.kernels import cky, cky_brackets, cky_rows, cky_words, climb_trees
+from distsvm.structures.trees.kernels import cky, cky_brackets, cky_rows, climb_trees
 from distsvm.structures.trees.kernels.cky_tables import Weights
 from distsvm.structures.trees.rows import (
     Sentence,
@@ -48,12 +48,12 @@ KINDS = {
     "f1-brackets": cky_rows.F1_BRACKETS,
 }
 MAX_WORDS = 10
-"""The longest sentence that f1-brackets is trained on."""
+"""The longest sentence in training with f1-brackets."""
 PIECE = 64
 CALL_WORK = 100.0
-"""Of a search over n words, by n³, in products of a climber."""
+"""The work of a search over n words, divided by n³, in products of a climber."""
 NO_TAG = "X"
-"""The tag in a fallback tree of a word that can have none."""
+"""The tag, in a flat tree, of a word without tags."""
 
 
 class ParseView(NamedTuple):
@@ -75,10 +75,14 @@ class ParseOracle(Oracle):
         self.source = shard.source
         self.grammar, self.lexicon = task.grammar, task.lexicon
         self.tables = self.grammar.tables
+        self.tag_rule = frozen(np.zeros(0, np.int32))  # given tags have no rules
         if self.lexicon is not None:
             starts, tags = self.lexicon.tags.starts, self.lexicon.tags.values
             self.tables = self.tables._replace(word_starts=starts, word_tags=tags)
             self.tag_rule = frozen(self.lexicon.places + np.int32(len(self.grammar.rules)))
+        self.rule_arrays = (
+            *_arrays(self.grammar.chain_rules), self.grammar.step_rule, self.tag_rule
+        )  # fmt: skip
         self.kind, self.scale = KINDS[task.losses], float(task.loss_scale)
         self.sentences = [
             self.names.call(i, as_sentence, x, task.words)
@@ -94,14 +98,14 @@ class ParseOracle(Oracle):
             examples["truth"] = Ragged.of(rows, np.int32).frozen()
         if shard.weight is not None:
             examples["weight"] = shard.weight
-        limit = task.memory_mb * 2**20
+        self.limit = limit = min(task.memory_mb * 2**20, 2.0**62)  # kernels take integers
         symbols, phrases = len(self.grammar.tags) + len(self.grammar.phrases), self.grammar.phrases
         self.max_slots = int(limit / 2 / cky.slot_bytes(symbols, len(phrases)))
         self.max_items = int(limit / 2 / cky.ITEM_BYTES)
 
     @property
     def words(self) -> Ragged:
-        """The numbers of each sentence's words, or of its tags where they are given."""
+        """The numbers of each sentence's words, or of its given tags."""
         return self.examples["words"]  # type: ignore[return-value]
 
     @property
@@ -129,12 +133,13 @@ class ParseOracle(Oracle):
 
     def separate(self, view: ParseView, rows: np.ndarray) -> Separation:
         truth = self.truths(rows)
-        output, found, place = self._search(view, rows, cky.SLACK if self.slack else cky.MARGIN)
-        if place >= 0:
-            raise self._too_large(int(rows[place]))
+        output, state = self._search(view, rows, cky.SLACK if self.slack else cky.MARGIN)
+        if (state == cky_rows.TOO_LARGE).any():
+            raise self._too_large(int(rows[np.argmin(state)]))
+        found = state == 1
         loss = np.where(found, self.losses(rows, output), 0.0)
         value = np.where(found, self.values(view, Planes.linear(rows, output, loss)), -1.0)
-        # The truth where nothing is better, be it by rounding.
+        # Where nothing is better, also by rounding, the plane is the truth's.
         better = value > 0
         values = np.where(np.repeat(better, output.lengths), output.values, truth.values)
         found_or_true = TreeRows(values, output.starts, rows)
@@ -150,16 +155,11 @@ class ParseOracle(Oracle):
 
     def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
         coefficients = weights * planes.q if self.slack else weights
-        rules = (*_arrays(self.grammar.chain_rules), self.grammar.step_rule)
-        truth = self.truths(planes.row)
-        cky_rows.add_rules(*_arrays(truth), frozen(coefficients), *rules, out)
-        cky_rows.add_rules(*_arrays(planes.output), frozen(-coefficients), *rules, out)
-        if self.lexicon is not None:
-            for trees, c in ((truth, coefficients), (planes.output, -coefficients)):
-                words = _arrays(self.words[planes.row])
-                cky_words.add_tag_rules(
-                    self.tables, *words, *_arrays(trees), frozen(c), self.tag_rule, out
-                )
+        words = _arrays(self.words[planes.row])
+        for trees, c in ((self.truths(planes.row), coefficients), (planes.output, -coefficients)):
+            cky_rows.add_rules(
+                self.tables, *words, *_arrays(trees), frozen(c), *self.rule_arrays, out
+            )
 
     def call_work(self) -> float:
         lengths = self.words.lengths.astype(np.float64)
@@ -167,48 +167,41 @@ class ParseOracle(Oracle):
 
     def flat(self, planes: Planes) -> Flat:
         factor = planes.q if self.slack else np.ones(len(planes))
-        no_tags = frozen(np.zeros(0, np.int32))
+        return self._rules(planes.row, self.truths(planes.row), planes.output, factor)
+
+    def features(self, rows: np.ndarray, outputs: Ragged) -> Flat:
+        return self._rules(rows, outputs, _no_rows(rows.size), np.ones(rows.size))
+
+    def _rules(self, rows: np.ndarray, trees: Ragged, others: Ragged, factor: np.ndarray) -> Flat:
+        """Return factor·(rules of the tree − rules of the other) for each row."""
         return climb_trees.flat_trees(
-            *_arrays(self.truths(planes.row)), *_arrays(planes.output),
-            *_arrays(self.words[planes.row]), frozen(factor), self.tables,
-            *_arrays(self.grammar.chain_rules), self.grammar.step_rule,
-            no_tags if self.lexicon is None else self.tag_rule, self.dim,
+            *_arrays(trees), *_arrays(others), *_arrays(self.words[rows]), frozen(factor),
+            self.tables, *self.rule_arrays, self.dim,
         )  # fmt: skip
 
     def decode(self, view: ParseView, rows: np.ndarray) -> TreeRows:
-        """The best trees; none for a sentence outside the grammar or too long for memory_mb."""
-        starts, lengths = offsets(self._row_lengths(rows)), self.words.lengths[rows]
-        values = np.full(starts[-1], cky_rows.NO_TREE, np.int32)
-        todo = np.flatnonzero(lengths * (lengths + 1) // 2 <= self.max_slots)
-        n_large, n_found = rows.size - todo.size, 0
-        while todo.size:
-            output, found, place = self._search(view, rows[todo], cky.PREDICT)
-            # The search goes through the sentences in order, up to the one that is too large.
-            n_done = place if place >= 0 else todo.size
-            done, todo = todo[:n_done], todo[n_done + 1 :]
-            places = spread(starts[done], self._row_lengths(rows[done]))
-            values[places] = output.values[: places.size]
-            n_found, n_large = n_found + int(found[:n_done].sum()), n_large + (place >= 0)
+        """Return the best trees, NO_TREE for sentences outside the grammar or too long."""
+        output, state = self._search(view, rows, cky.PREDICT)
         for n, why in (
-            (rows.size - n_large - n_found, "outside the grammar"),
-            (n_large, message("too long for {}", Setting("memory_mb", self.task.memory_mb))),
+            (np.count_nonzero(state == 0), "outside the grammar"),
+            (
+                np.count_nonzero(state == cky_rows.TOO_LARGE),
+                message("too long for {}", Setting("memory_mb", self.task.memory_mb)),
+            ),
         ):
             if n:
                 text = "{} of {} sentences are {} ({}); their trees are flat"
                 log.warning(message(text, n, rows.size, why, self.source))
-        return TreeRows(values, starts, rows)
+        return output
 
     def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
         loss = np.empty(rows.size)
         trees = (*_arrays(self.truths(rows)), *_arrays(outputs))
-        if self.kind == cky_rows.F1_BRACKETS:
-            cky_brackets.losses(self.scale, self.tables, *trees, loss)
-        else:
-            cky_rows.losses(self.kind, self.scale, self.tables, *trees, loss)
+        cky_rows.losses(self.kind, self.scale, self.tables, *trees, loss)
         return loss
 
     def correct(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
-        """Whether the whole tree is right; F1 as it is trained on does not see chains of words."""
+        """Whether the whole tree is right, including chains over one word, which F1 ignores."""
         wrong = np.empty(rows.size)
         truth = _arrays(self.truths(rows))
         cky_rows.losses(cky_rows.ZERO_ONE, 1.0, self.tables, *truth, *_arrays(outputs), wrong)
@@ -237,10 +230,10 @@ class ParseOracle(Oracle):
         new._unfit = {place[row]: why for row, why in self._unfit.items() if row in place}
         return new
 
-    # --- planes and examples, for caches and files ------------------------------------------
-
     def truths(self, rows: np.ndarray) -> Ragged:
-        return self._all_truth()[rows]
+        if self.truth is None:
+            raise DataError("the examples have no trees")
+        return self.truth[rows]
 
     def pack_outputs(self, outputs: Ragged) -> dict[str, np.ndarray]:
         return {"values": outputs.values, "starts": outputs.starts}
@@ -259,7 +252,7 @@ class ParseOracle(Oracle):
         self, arrays: dict[str, np.ndarray], names: Names, unfit: Sequence[int] = ()
     ) -> ParseOracle:
         new = super().over(arrays, names, unfit)
-        new.sentences, new._unfit = [], {}  # asked for where the words themselves are at hand
+        new.sentences, new._unfit = [], {}  # only oracles with the words themselves use them
         return new
 
     def check_examples(self, unfit: Sequence[int]) -> None:
@@ -272,19 +265,8 @@ class ParseOracle(Oracle):
         check_rows(self.truth, len(self.grammar.chains), self.grammar.step_rule.size)
 
     def norms(self) -> tuple[np.ndarray, float | None]:
-        truth = self._all_truth()
         self._check_lengths(np.arange(self.n))
-        norms = np.empty(self.n)
-        rules = (*_arrays(self.grammar.chain_rules), self.grammar.step_rule)
-        cky_rows.square_norms(*_arrays(truth), *rules, self.dim, norms)
-        if self.lexicon is not None:
-            cky_words.add_square_norms(
-                self.tables, *_arrays(self.words), *_arrays(truth), self.tag_rule, self.dim,
-                norms,
-            )  # fmt: skip
-        return norms, None
-
-    # --- within ----------------------------------------------------------------------------
+        return super().norms()
 
     def _check_lengths(self, rows: np.ndarray) -> None:
         long = rows[self.words.lengths[rows] > MAX_WORDS]
@@ -299,35 +281,28 @@ class ParseOracle(Oracle):
                 )
             )
 
-    def _search(
-        self, view: ParseView, rows: np.ndarray, mode: int
-    ) -> tuple[TreeRows, np.ndarray, int]:
-        """Trees, which sentences have one, and the place of the first that is too large, or −1."""
+    def _search(self, view: ParseView, rows: np.ndarray, mode: int) -> tuple[TreeRows, np.ndarray]:
+        """Return the trees, and of each 1 if it was found, 0 if there is none, or TOO_LARGE."""
         words = self.words[rows]
-        if mode == cky.PREDICT:
-            truth = Ragged(np.zeros(0, np.int32), np.zeros(rows.size + 1, np.int64))
-        else:
-            truth = self.truths(rows)
+        truth = _no_rows(rows.size) if mode == cky.PREDICT else self.truths(rows)
         starts = offsets(self._row_lengths(rows))
-        out, found = np.empty(starts[-1], np.int32), np.empty(rows.size, dtype=bool)
+        out, found = np.empty(starts[-1], np.int32), np.empty(rows.size, np.int8)
         given = (
             self.tables, view.weights, *_arrays(words), *_arrays(truth),
             frozen(view.true_scores[rows]),
         )  # fmt: skip
         if self.kind == cky_rows.F1_BRACKETS and mode != cky.PREDICT:
             self._check_lengths(rows)
-            limit = self.task.memory_mb * 2**20
-            max_keys, max_items = limit / cky_brackets.KEY_BYTES, limit / cky_brackets.ITEM_BYTES
-            place = cky_brackets.search(
-                *given, self.scale, self.slack, int(max_keys / 2), int(max_items / 2), out,
-                frozen(starts), found,
+            cky_brackets.search(
+                *given, self.scale, self.slack, int(self.limit / cky_brackets.KEY_BYTES / 2),
+                int(self.limit / cky_brackets.ITEM_BYTES / 2), out, frozen(starts), found,
             )  # fmt: skip
         else:
-            place = cky.search(
+            cky.search(
                 *given, self.kind, self.scale, mode, self.max_slots, self.max_items, out,
                 frozen(starts), found,
             )  # fmt: skip
-        return TreeRows(out, starts, rows), found, int(place)
+        return TreeRows(out, starts, rows), found
 
     def _too_large(self, row: int) -> DataError:
         return DataError(
@@ -342,19 +317,14 @@ class ParseOracle(Oracle):
 
     def _scores(self, weights: Weights, trees: Ragged, rows: np.ndarray) -> np.ndarray:
         scores = np.empty(len(trees))
-        cky_rows.scores(*_arrays(trees), weights.chain, weights.step, scores)
-        if self.lexicon is not None:
-            words = _arrays(self.words[rows])
-            cky_words.add_tag_scores(self.tables, *words, *_arrays(trees), weights.tag, scores)
+        cky_rows.scores(
+            self.tables, *_arrays(self.words[rows]), *_arrays(trees), weights.chain, weights.step,
+            weights.tag[: self.tag_rule.size], scores,
+        )  # fmt: skip
         return scores
 
     def _row_lengths(self, rows: np.ndarray) -> np.ndarray:
         return row_length(self.words.lengths[rows])
-
-    def _all_truth(self) -> Ragged:
-        if self.truth is None:
-            raise DataError("the examples have no trees")
-        return self.truth
 
     def _encoded(self, i: int, tree: Any) -> list[int]:
         tree = as_tree(tree)
@@ -370,13 +340,13 @@ class ParseOracle(Oracle):
         return row
 
     def _entries(self, sentence: Sentence) -> list[int]:
-        """The numbers of the words, or of the tags where they are given."""
+        """Return the numbers of the words, or of the given tags."""
         if self.lexicon is not None:
             return self.lexicon.entries([word for word, _ in sentence])
         return [self.grammar.tag_number.get(tag, -1) for _, tag in sentence]
 
     def _tagged(self, number: int) -> Sentence:
-        """The sentence with the tag that each word had most often, for a tree without a search."""
+        """Return the sentence with each word's most frequent tag, for a flat tree."""
         assert self.lexicon is not None
         counts, pairs = self.task.counts, self.lexicon.tags
         tags = []
@@ -386,6 +356,11 @@ class ParseOracle(Oracle):
             own = [self.grammar.label(tag) for tag in pairs.values[start:stop].tolist()]
             tags.append(own[int(np.argmax(seen))] if own else NO_TAG)
         return tuple(zip((word for word, _ in self.sentences[number]), tags, strict=True))
+
+
+def _no_rows(n: int) -> Ragged:
+    """Return n empty rows."""
+    return Ragged(np.zeros(0, np.int32), np.zeros(n + 1, np.int64))
 
 
 def _arrays(rows: Ragged) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from distsvm.structures.trees.oracle import KINDS
 from distsvm.structures.trees.synthetic import make_treebank, write_treebank
 from distsvm.structures.trees.task import ParseTask
 
-N = 12  # examples: types decide what is compiled, not sizes
+N = 12  # examples; compiled code depends on types, not on sizes
 
 
 def problems(name: str, folder: Path) -> Iterator[tuple[ParseTask, Path, None]]:

@@ -1,4 +1,4 @@
-"""Trees to rows of numbers and back; see kernels/cky_rows.py for what a row is."""
+"""Trees to rows of numbers and back; kernels/cky_rows.py describes rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Sentence = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, eq=False)
 class TreeRows(Ragged):
-    """Rows with the number of each one's sentence in its shard."""
+    """Rows of trees, and the number of each one's sentence in its shard."""
 
     sentence: np.ndarray
 
@@ -35,9 +35,9 @@ class TreeRows(Ragged):
 
 
 def as_sentence(x: Any, words: bool = False) -> Sentence:
-    """Words with tags as they are; of tags alone each is its own word.
+    """Return words with tags; a tag alone is its own word.
 
-    With `words`, what stands alone is a word, and tags are left blank whatever they are.
+    With `words`, an item alone is a word, and all tags become blank.
     """
     alone = "word" if words else "tag"
     if isinstance(x, str) or not isinstance(x, Sequence | np.ndarray) or not len(x):
@@ -60,7 +60,7 @@ def as_sentence(x: Any, words: bool = False) -> Sentence:
 
 
 def as_tree(y: Any) -> Tree:
-    """A tree as it is, or of its text in brackets, as JSON and tables have it."""
+    """Return a tree unchanged, or parse its text in brackets, as in JSON and tables."""
     if isinstance(y, str):
         return Tree.parse(y)
     if not isinstance(y, Tree):
@@ -74,7 +74,7 @@ def check_leaves(sentence: Sentence, tree: Tree, words: bool = False) -> None:
     if len(leaves) != len(sentence):
         raise DataError(f"the tree has {len(leaves)} words, the sentence {len(sentence)}")
     for place, (leaf, given) in enumerate(zip(leaves, sentence, strict=True)):
-        # Of tags alone each is its own word.
+        # A tag alone is its own word.
         same_word = leaf[0] == given[0] or (not words and given[0] == given[1])
         if not same_word or (not words and leaf[1] != given[1]):
             shown = (leaf[0], given[0]) if words else (leaf, given)
@@ -84,18 +84,18 @@ def check_leaves(sentence: Sentence, tree: Tree, words: bool = False) -> None:
 
 
 def row_length(n_words: Any) -> Any:
-    """Of a sentence of so many words, or of an array of them."""
+    """Return the length of the row of a sentence with n_words words; also for an array."""
     return 2 * (2 * n_words - 1)
 
 
 def encode(grammar: Grammar, tree: Tree) -> list[int]:
-    """The tree as a row; UNSEEN stands for chains and steps that the grammar does not have."""
+    """Return the tree as a row, with UNSEEN for chains and steps outside the grammar."""
     row: list[int] = []
     for symbols, node in constituents(tree):
         numbers = tuple(grammar.symbol(symbol) for symbol in symbols)
         chain = grammar.chain_number.get(numbers, UNSEEN)  # type: ignore[arg-type]
         if node.is_word:
-            # A bare tag is no constituent, also where the grammar does not know it.
+            # A bare tag is no constituent, also outside the grammar.
             row += [PREFIX if len(symbols) == 1 and chain == UNSEEN else chain, LEAF]
             continue
         bottom = numbers[-1]
@@ -113,17 +113,17 @@ def encode(grammar: Grammar, tree: Tree) -> list[int]:
 
 
 def unknown_labels(grammar: Grammar, tree: Tree) -> list[str]:
-    """The labels of phrases and tags that the grammar does not have, as often as the tree does."""
+    """Return the tree's labels of phrases and tags outside the grammar, one for each use."""
     symbols = [symbol for chain, _ in constituents(tree) for symbol in chain]
     return [symbol[0] for symbol in symbols if grammar.symbol(symbol) is None]
 
 
 def decode(grammar: Grammar, row: Sequence[int], sentence: Sentence) -> Tree:
-    """The tree of a row; a flat one under TOP, with the sentence's tags, where it has none."""
+    """Return the tree of a row; for NO_TREE a flat one under TOP, with the sentence's tags."""
     if row[0] == NO_TREE:
         return Tree(TOP, tuple(Tree(tag, word=word) for word, tag in sentence))
     words = list(sentence)
-    # From the end, so that children are there before their parents ask for them.
+    # From the end, so that children are made before their parents.
     stack: list[list[Tree]] = []
     for place in range(len(row) - 2, -1, -2):
         chain, step = row[place], row[place + 1]
@@ -138,7 +138,7 @@ def decode(grammar: Grammar, row: Sequence[int], sentence: Sentence) -> Tree:
 
 
 def _raised(grammar: Grammar, chain: int, children: list[Tree]) -> Tree:
-    """The chain's nodes above the children, TOP left out unless it is at the bottom."""
+    """Return the chain's nodes above the children, without TOP unless it is the bottom."""
     symbols = grammar.chains[chain]
     node = children[0]
     if symbols[-1] >= len(grammar.tags):
@@ -150,11 +150,11 @@ def _raised(grammar: Grammar, chain: int, children: list[Tree]) -> Tree:
 
 
 def check_rows(rows: Ragged, n_chains: int, n_steps: int) -> None:
-    """Refuse rows that are no trees; see kernels/cky_rows.py for what a row is."""
+    """Refuse rows that are no trees."""
     checks.within("chain", rows.values[::2], NO_TREE, n_chains)
     checks.within("step", rows.values[1::2], NO_TREE, n_steps)
     firsts, ends = rows.starts[:-1] // 2, rows.starts[1:] // 2
-    # Of the spans that are still to come, a leaf takes away one and every other brings one more.
+    # A leaf ends one of the open spans; any other span opens two and ends one.
     change = np.where(rows.values[1::2] == LEAF, -1, 1)
     sums = np.concatenate([[0], np.cumsum(change)])
     lengths = ends - firsts

@@ -1,12 +1,11 @@
-"""Scores of trees, as evalb defines them, and how many sentences got none."""
+"""Scores of trees, as evalb defines them, and the number of sentences without a tree."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,33 +14,25 @@ from distsvm.cli.formatting import counted as in_words
 from distsvm.cli.output import Output
 from distsvm.cli.parts import Scores
 from distsvm.messages import Score
-from distsvm.structures.trees.answers import scores_of_trees, trees_of
 from distsvm.structures.trees.task import ParseTask
-from distsvm.structures.trees.tree_scores import TreeScore
+from distsvm.structures.trees.tree_scores import TreeScore, scored_trees
 from distsvm.workers.shard_worker import ShardWorker
 
 
-@dataclass(frozen=True)
-class TreeCounts:
-    """Losses and brackets of some sentences, and how many were left out; they add up."""
+class TreeCounts(NamedTuple):
+    """Losses and brackets of some sentences, and the number left out; counts add up."""
 
     score: Score
     trees: TreeScore
     n_left_out: int
     unseen: Counter[str]
 
-    def __add__(self, other: TreeCounts) -> TreeCounts:
-        return TreeCounts(
-            self.score + other.score,
-            self.trees + other.trees,
-            self.n_left_out + other.n_left_out,
-            self.unseen + other.unseen,
-        )
+    def __add__(self, other: TreeCounts) -> TreeCounts:  # type: ignore[override]
+        return TreeCounts(*map(add, self, other))
 
 
 def counted(worker: ShardWorker, w: np.ndarray) -> TreeCounts:
-    found = trees_of(worker, w)
-    scores = scores_of_trees(worker, found)
+    found, scores = scored_trees(worker, w)
     unseen = worker.oracle.unseen()
     return TreeCounts(worker.score(found), reduce(add, scores), worker.n_left_out, unseen)
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from distsvm.structures.trees.tree import Tree
 
-# What a phrase may become, by the phrase above it: a grammar without memory cannot say everything,
-# so that weights learnt for good parses differ from relative frequencies.
+# The rules of a phrase depend on the phrase above it, which no context-free grammar over these
+# labels expresses. So weights learnt for good parses differ from relative frequencies.
 RULES: dict[str, list[tuple[float, str]]] = {
     "S": [(0.6, "NP VP ."), (0.15, "PP , NP VP ."), (0.1, "NP ADVP VP ."), (0.15, "S/C CC S/C .")],
     "NP/S": [(0.3, "DT NN"), (0.2, "PRP"), (0.2, "NNS"), (0.2, "NP PP"), (0.1, "NP CC NP")],
@@ -37,7 +37,7 @@ WORDS = {
 
 
 def make_treebank(n: int, *, max_length: int = 20, seed: int = 0) -> list[Tree]:
-    """n trees of at most max_length words, with n-ary rules, unary chains and ambiguity."""
+    """Return n trees of at most max_length words, with n-ary rules, unary chains and ambiguity."""
     if max_length < 4:
         raise ValueError(f"max_length={max_length}: expected at least 4")
     rng = np.random.default_rng(seed)
@@ -50,14 +50,14 @@ def make_treebank(n: int, *, max_length: int = 20, seed: int = 0) -> list[Tree]:
 
 
 def write_treebank(path: str | Path, trees: list[Tree]) -> None:
-    """A file of one tree a line, with the outer bracket that Penn's files have."""
+    """Write one tree a line, with the outer bracket of Penn's files."""
     Path(path).write_text("".join(f"( {tree} )\n" for tree in trees), encoding="utf-8")
 
 
 def _grow(
     rng: np.random.Generator, symbol: str, above: str, room: int, depth: int = 0
 ) -> Tree | None:
-    """A random phrase; None where it gets too deep."""
+    """Return a random phrase; None if it becomes too deep."""
     if symbol in WORDS:
         return Tree(symbol, word=str(rng.choice(WORDS[symbol].split())))
     if depth > room:

@@ -39,43 +39,42 @@ BRACKETS = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-"
 class ParseTask(Task):
     """Predict the tree of a sentence.
 
-    x is ((word, tag), …), or tags alone; the grammar is over tags, and words are kept for the
-    trees. With words=True it is over words: x is a list of them (given tags are not looked at), and
-    tags are predicted too. y is a Tree, or its text. w has one weight a rule seen, tag rules last;
-    see grammar.py for the grammar's language and lexicon.py for words. A sentence outside of it
-    gets a flat tree under TOP, with a warning, and so does one that is too long for memory_mb.
+    x is ((word, tag), …), or tags alone; the grammar is over tags, and words only label the trees.
+    With words=True the grammar is over words: x is a list of words (given tags are ignored), and
+    tags are predicted too. y is a Tree, or its text. w has one weight for each rule seen, tag rules
+    last. grammar.py describes the language, lexicon.py the words. A sentence outside the grammar,
+    or too long for memory_mb, gets a flat tree under TOP and a warning.
 
     Parameters
     ----------
     losses : "f1", "brackets", "zero-one" or "f1-brackets"
         f1: 1 − matched/(n − 1) over the n − 1 spans of two words or more of the tree's binary form
         (see grammar.py), labelled by their whole unary chain, or by the prefix of a rule.
-        Both trees have n − 1 of them, so this is 1 − F1. brackets: how many constituents are in
-        one of the trees only, a unary chain being one, labelled as a whole; tags are no part of
-        it. zero-one: [y ≠ ŷ], tags included. f1-brackets: 1 − 2·matched/(true + predicted) over
-        the brackets of the trees as they are (all phrases but TOP, equal ones as often as both
-        trees have them; 0 where neither has one): a reference, trained on sentences of at most 10
-        words.
+        Both trees have n − 1 of them, so this is 1 − F1. brackets: the number of constituents that
+        only one of the trees has; a unary chain without its tag is one constituent. zero-one:
+        [y ≠ ŷ], tags included. f1-brackets: 1 − 2·matched/(true + predicted) over the brackets of
+        the original trees (all phrases but TOP, equal ones as often as both trees have them; 0
+        where neither has one): a reference, trained on sentences of at most 10 words.
     loss_scale, max_chain, memory_mb, words, min_word_count, unfit :
-        What their fields declare.
+        See their declarations below.
     rules, chains : tuples of str, or None
-        None takes those that the data has; given rules hold the tag rules too.
+        Given rules include the tag rules. Default: those of the data.
     """
 
     losses: str = option(
         "f1", kind=choice(*KINDS), flag="--loss", metavar="LOSS", argument="loss",
-        help="f1, 1 − F1 over the spans of binary trees; brackets, how many labelled ones are in "
-        "one of the trees only; zero-one; or f1-brackets, 1 − F1 over the original brackets, for "
-        "sentences of at most 10 words",
+        help="f1, 1 − F1 over the spans of binary trees; brackets, the number of labelled ones "
+        "that only one of the trees has; zero-one; or f1-brackets, 1 − F1 over the original "
+        "brackets, for sentences of at most 10 words",
     )  # fmt: skip
     loss_scale: float = loss_scale_option()
     max_chain: int = option(
         4, kind=whole(least=1), metavar="N",
-        help="longest unary chain, in rules, that is possible without having been seen",
+        help="most rules of a unary chain that does not occur in the training trees",
     )  # fmt: skip
     memory_mb: float = option(
         1024.0, kind=number(above=0, infinite=True), metavar="MB", unit="MiB",
-        help="limit of the memory (in MiB) that the search takes for one sentence; it grows as "
+        help="limit of the search's memory (in MiB) for one sentence of n words; it grows as "
         "n² (n³ for f1 with slack rescaling)",
     )  # fmt: skip
     rules: tuple[str, ...] | None = None
@@ -87,10 +86,10 @@ class ParseTask(Task):
     )  # fmt: skip
     min_word_count: int = option(
         2, kind=whole(least=1), metavar="N",
-        help="with {words}: words that come less often in training are known by their class "
-        "(shape and suffix) alone; example weights count, divided by their mean",
+        help="with {words}: words with fewer uses in training share the tags of their class (shape "
+        "and suffix); a use counts its example's weight over the mean weight",
     )  # fmt: skip
-    # Known after prepare():
+    # Set by prepare():
     counts: np.ndarray | None = None
     longest: int = 0
     mean_spans: float = 0.0
@@ -102,10 +101,8 @@ class ParseTask(Task):
     def __post_init__(self) -> None:
         check_fields(self)
 
-    # --- what prepare() learns -------------------------------------------------------------
-
     def scan(self, shard: Shard) -> Summary:
-        """The weight of each rule, chain and tagged word as labels; n_columns: most words."""
+        """Sum the weights of each rule, chain and tagged word; n_columns is the longest length."""
         if hasattr(shard.x, "n_rows"):
             raise DataError(f"{shard.source}: the examples are rows of features, expected trees")
         weight = np.ones(shard.n) if shard.weight is None else shard.weight
@@ -118,7 +115,7 @@ class ParseTask(Task):
                 names.call(i, self._count, uses, sentence, shard.y[i], float(weight[i]))
         labels, counts = None, None
         if shard.y is not None:
-            # As objects: one long rule or word would make all the others as long.
+            # As objects: NumPy pads strings to the longest one.
             labels = np.array(sorted(uses), dtype=object)
             counts = np.array([uses[label] for label in labels.tolist()], dtype=np.float64)
         return Summary(
@@ -133,8 +130,8 @@ class ParseTask(Task):
             raise DataError("the data has no trees")
         uses = dict(zip(summary.labels.tolist(), summary.counts.tolist(), strict=True))
         words = {text: uses.pop(text) for text in list(uses) if is_tag_rule(text)}
-        # Counts are sums of weights, and the threshold is one of examples of mean weight. Rounding
-        # of a sum must not make a word rare.
+        # Counts are sums of weights, so the threshold is in examples of mean weight. The factor
+        # keeps rounding of a sum from making a word rare.
         mean_weight = summary.weight / max(1, summary.n_weighted)
         uses |= learn_tag_rules(words, self.min_word_count * mean_weight * (1 - 1e-9))
         rules = [text for text in uses if is_tag_rule(text) or " -> " in text]
@@ -171,11 +168,9 @@ class ParseTask(Task):
         if self.counts is not None:
             checks.finite("counts", self.counts, self.dim)
 
-    # --- the structure ---------------------------------------------------------------------
-
     @cached_property
     def grammar(self) -> Grammar:
-        """The grammar, once its rules are known."""
+        """The grammar of the prepared task."""
         if self.rules is None:
             raise ConfigError("the task is not prepared: its grammar is not known yet")
         phrase_rules = [rule for rule in self.rules if not is_tag_rule(rule)]
@@ -183,7 +178,7 @@ class ParseTask(Task):
 
     @cached_property
     def lexicon(self) -> Lexicon | None:
-        """The words' tags, once the rules are known; None where tags are given."""
+        """The words' tags in the prepared task; None where tags are given."""
         tag_number = self.grammar.tag_number
         rules = [rule for rule in self.rules or () if is_tag_rule(rule)]
         if rules and not self.words:
@@ -204,11 +199,8 @@ class ParseTask(Task):
         return {rule: number for number, rule in enumerate(self.features)}
 
     def __getstate__(self) -> dict[str, Any]:
-        cached = ("grammar", "lexicon", "_rule_number")  # made again where it is needed
+        cached = ("grammar", "lexicon", "_rule_number")  # made again on demand
         return {name: value for name, value in vars(self).items() if name not in cached}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
 
     @property
     def dim(self) -> int:  # type: ignore[override]
@@ -226,16 +218,16 @@ class ParseTask(Task):
 
     @property
     def loss_unit(self) -> float:
-        """For brackets their mean number in the training data's trees; else the largest loss."""
+        """The mean number of brackets of a training tree for brackets; else the largest loss."""
         if self.losses == "brackets" and self.mean_spans > 0:
             return self.loss_scale * self.mean_spans
         return self.largest_loss
 
     def likelihood_weights(self) -> np.ndarray:
-        """The w of the maximum-likelihood PCFG of the same grammar: log relative frequencies.
+        """Return the w of the maximum-likelihood PCFG of this grammar: log relative frequencies.
 
-        A tag rule has the share of the tag's uses with that word, or with a rare word of that
-        class.
+        A tag rule's frequency is the share of the tag's uses with that word, or with a rare word of
+        that class.
         """
         if self.counts is None:
             raise ConfigError("the task has no counts of rules: it was not prepared on trees")
@@ -283,7 +275,7 @@ class ParseTask(Task):
         return ParseOracle(self, shard, rescaling)
 
     def of_words(self, words: Sequence[str]) -> Sequence[str]:
-        """The words, with brackets as treebanks write them."""
+        """Return the words, with brackets as treebanks write them."""
         if not self.words:
             raise ConfigError(
                 "the grammar is over tags, which plain sentences do not have; train "
@@ -303,7 +295,7 @@ class ParseTask(Task):
         return float(len(x)) ** 3
 
     def carry(self, w: np.ndarray, earlier: Task) -> np.ndarray:
-        """The earlier weights of rules that this grammar has too, zeros for the others."""
+        """Return the earlier weights of rules that both grammars have, zeros for other rules."""
         if not isinstance(earlier, ParseTask):
             raise ConfigError(
                 message("{start}: the earlier model is for {}", type(earlier).__name__)

@@ -1,18 +1,16 @@
-"""Constituent trees: the value, reading and writing brackets, and stripping what parsers ignore."""
+"""Constituent trees: the type, their bracketed text, and removal of what parsers ignore."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from distsvm.errors import DataError
 
 TOP = "TOP"
-"""The label of what is above the sentence: of an outer bracket without a label, and the start
-symbol of every grammar."""
-
-OUTER = {TOP, "ROOT", "S1"}  # labels of what is above the sentence, in other people's files
+"""The label above the sentence: of an outer bracket without a label, and every start symbol."""
+OUTER = {TOP, "ROOT", "S1"}  # labels above the sentence in treebanks
 EMPTY_TAG = "-NONE-"
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 _IGNORED = re.compile(r"(?:#|%|\*x\*|;;)[^\n]*")
@@ -32,8 +30,8 @@ class Tree:
 
     Notes
     -----
-    `str(tree)` is its bracketed text on one line, and Tree.parse reads that again. Trees may be
-    of any depth: no method recurses.
+    `str(tree)` is its bracketed text on one line, which Tree.parse reads. Trees may have any depth:
+    no method recurses.
     """
 
     label: str
@@ -46,10 +44,10 @@ class Tree:
 
     @classmethod
     def parse(cls, text: str) -> Tree:
-        """The one tree that a text holds."""
+        """Return the one tree of a text."""
         trees = list(parse_trees(text))
         if len(trees) != 1:
-            raise DataError(f"the text holds {len(trees)} trees, expected one")
+            raise DataError(f"the text has {len(trees)} trees, expected one")
         return trees[0]
 
     @property
@@ -57,7 +55,7 @@ class Tree:
         return self.word is not None
 
     def nodes(self) -> Iterator[Tree]:
-        """All nodes, parents before children, left before right."""
+        """Yield all nodes, parents before children, left before right."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -68,11 +66,11 @@ class Tree:
         return [node for node in self.nodes() if node.is_word]
 
     def sentence(self) -> tuple[tuple[str, str], ...]:
-        """The words with their tags, as a parser takes them: ((word, tag), …)."""
+        """Return the words with their tags, as a parser takes them: ((word, tag), …)."""
         return tuple((leaf.word or "", leaf.label) for leaf in self.leaves())
 
     def spans(self) -> list[tuple[str, int, int]]:
-        """(label, start, stop) of every phrase, children before parents."""
+        """Return (label, start, stop) of every phrase, children before parents."""
         found: list[tuple[str, int, int]] = []
         starts: list[int] = []
         place = 0
@@ -104,15 +102,15 @@ class Tree:
         return hash(str(self))
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
-        return (Tree.parse, (str(self),))  # compact, and pickle's own way recurses
+        return (Tree.parse, (str(self),))  # compact; pickle's default recurses
 
 
 def strip(tree: Tree, empty: bool = True, functions: bool = True) -> Tree | None:
-    """The tree without empty elements and function tags; None if it has no words.
+    """Return the tree without empty elements and function tags; None if no words are left.
 
-    With `empty`, leaves with the tag -NONE- go, and all phrases that lose every child by it. With
-    `functions`, labels lose theirs. Unary chains stay, except that TOP, ROOT or S1 above one
-    phrase is always taken off.
+    `empty` removes leaves with the tag -NONE-, and phrases that lose all children. `functions`
+    removes the function tags of labels. TOP, ROOT or S1 above one phrase is always removed; other
+    unary chains stay.
     """
 
     def rebuilt(node: Tree, children: list[Tree | None]) -> Tree | None:
@@ -139,27 +137,26 @@ def strip(tree: Tree, empty: bool = True, functions: bool = True) -> Tree | None
 
 
 def strip_function(label: str) -> str:
-    """NP-SBJ-1 → NP, NP=2 → NP; labels that begin with a dash, as -LRB-, stay."""
+    """Return NP for NP-SBJ-1 and NP=2; labels that begin with a dash, as -LRB-, stay."""
     if label[0] in "-=":
         return label
     return re.split(r"[-=]", label, maxsplit=1)[0]
 
 
 def parse_trees(text: str) -> Iterator[Tree]:
-    """The trees of a bracketed text, in order; see placed_trees."""
+    """Yield the trees of a bracketed text, in order; see placed_trees."""
     return (tree for _, tree in placed_trees(text))
 
 
 def placed_trees(
     text: str, source: str = "text", first_line: Callable[[], int] = lambda: 1
 ) -> Iterator[tuple[int, Tree]]:
-    """The trees of a bracketed text, in order, each with the place in it where it begins.
+    """Yield the trees of a bracketed text, in order, each after the place where it begins.
 
-    An outer bracket without a label, as Penn's files have it, is taken off if it holds one tree,
-    and is labelled TOP otherwise. Between trees, blank lines and lines that begin with #, %, ;; or
-    *x* are passed over; all else there is refused with source, line and column, and so are
-    unbalanced brackets, brackets without content, and words beside brackets. `first_line` is asked
-    for the number of the text's first line only then.
+    An outer bracket without a label, as in Penn's files, is removed if it has one tree, and is
+    labelled TOP otherwise. Between trees, blank lines and lines that begin with #, %, ;; or *x* are
+    skipped. Other text there, unbalanced or empty brackets, and words beside brackets are refused
+    with source, line and column; only then `first_line` gives the number of the text's first line.
     """
 
     def error(place: int, message: str) -> DataError:
@@ -200,16 +197,14 @@ def placed_trees(
         raise error(open_nodes[0].place, "this bracket is never closed")
 
 
+@dataclass(slots=True)
 class _OpenNode:
-    """A node whose closing bracket has not come yet."""
+    """A node whose closing bracket is not read yet."""
 
-    __slots__ = ("children", "label", "place", "word")
-
-    def __init__(self, place: int) -> None:
-        self.place = place
-        self.label = ""
-        self.word: str | None = None
-        self.children: list[Tree] = []
+    place: int
+    label: str = ""
+    word: str | None = None
+    children: list[Tree] = field(default_factory=list)
 
     def close(self) -> Tree:
         return Tree(self.label or TOP, tuple(self.children), self.word)
@@ -229,7 +224,7 @@ def _add_token(
 
 
 def walk(tree: Tree) -> Iterator[tuple[Tree, bool]]:
-    """Each phrase when it is entered (False) and when it is left (True); each word once."""
+    """Yield each phrase twice, before (False) and after (True) its children; each word once."""
     stack: list[tuple[Tree, bool]] = [(tree, False)]
     while stack:
         node, leaving = stack.pop()

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add
+from typing import Any
+
+import numpy as np
 
 from distsvm.errors import DataError
+from distsvm.structures.trees.rows import as_tree
 from distsvm.structures.trees.tree import OUTER, TOP, Tree, walk
+from distsvm.workers.shard_worker import ShardWorker
 
 PUNCTUATION = frozenset({",", ":", "``", "''", "."})
 SAME_LABELS: Mapping[str, str] = {"PRT": "ADVP"}
@@ -15,16 +21,16 @@ SAME_LABELS: Mapping[str, str] = {"PRT": "ADVP"}
 
 @dataclass(frozen=True)
 class TreeScore:
-    """Counts over sentences; the shares are made of the sums, as evalb's summary does.
+    """Counts over sentences; shares are those of the sums, as in evalb's summary.
 
     Parameters
     ----------
     n_sentences, n_exact : int
-        How many there are, and how many whose brackets are all right.
+        All sentences, and those whose brackets are all right.
     n_true, n_predicted, n_matched : int
         Brackets in the true trees, in the predicted ones, and in both.
     n_outside : int
-        Sentences without a tree, outside the grammar or too long: they got a flat one under TOP.
+        Sentences outside the grammar or too long, with a flat tree under TOP.
     """
 
     n_sentences: int = 0
@@ -35,14 +41,7 @@ class TreeScore:
     n_outside: int = 0
 
     def __add__(self, other: TreeScore) -> TreeScore:
-        return TreeScore(
-            self.n_sentences + other.n_sentences,
-            self.n_exact + other.n_exact,
-            self.n_true + other.n_true,
-            self.n_predicted + other.n_predicted,
-            self.n_matched + other.n_matched,
-            self.n_outside + other.n_outside,
-        )
+        return TreeScore(*map(add, astuple(self), astuple(other)))
 
     @property
     def precision(self) -> float:
@@ -69,18 +68,17 @@ def score_trees(
     deleted_tags: Collection[str] = PUNCTUATION,
     same_labels: Mapping[str, str] = SAME_LABELS,
 ) -> TreeScore:
-    """The score of predicted trees.
+    """Return the score of predicted trees.
 
-    A bracket is (label, first word, last word) of a phrase; tags are none, and neither are TOP,
-    ROOT and S1. Equal brackets of one tree (unary chains such as NP → NP) count as often as both
-    trees have them. The defaults are evalb's COLLINS.prm: words with a tag of punctuation in the
-    true tree are taken out before words are counted, and PRT is as good as ADVP. Predicted tags may
-    be others.
+    A bracket is (label, first word, last word) of a phrase other than TOP, ROOT and S1; tags are
+    none. Equal brackets of one tree (unary chains such as NP → NP) count as often as both trees
+    have them. The defaults are those of evalb's COLLINS.prm: words with a tag of punctuation in the
+    true tree are removed before words are counted, and PRT equals ADVP. Predicted tags may differ.
 
     Parameters
     ----------
-    deleted_tags : tags whose words are taken out; () to keep all
-    same_labels : labels to be read as others
+    deleted_tags : tags whose words are removed; () to keep all
+    same_labels : a map from labels to those that they count as
     """
     total = TreeScore()
     for number, (y, y_hat) in enumerate(zip(true, predicted, strict=True)):
@@ -97,15 +95,30 @@ def score_trees(
     return total
 
 
+def tree_scores(worker: ShardWorker, w: np.ndarray) -> list[TreeScore]:
+    """Return evalb's counts of each sentence in a worker's shard."""
+    return scored_trees(worker, w)[1]
+
+
+def scored_trees(worker: ShardWorker, w: np.ndarray) -> tuple[Any, list[TreeScore]]:
+    """Return the trees that w predicts, as the oracle has them, and evalb's counts of each."""
+    oracle = worker.oracle
+    found = oracle.decode(oracle.view(w), np.arange(oracle.n))
+    if worker.outputs is None:
+        raise DataError("the examples have no trees")
+    pairs = zip(map(as_tree, worker.outputs), oracle.public(found), strict=True)
+    return found, [score_trees([tree], [guess]) for tree, guess in pairs]
+
+
 def is_flat(tree: Tree) -> bool:
-    """Whether it is the tree of a sentence without one: all words right under TOP."""
+    """Whether all words are right under TOP, as in the tree of a sentence outside the grammar."""
     return tree.label == TOP and all(child.is_word for child in tree.children)
 
 
 def brackets_of(
     tree: Tree, kept: Sequence[bool], same_labels: Mapping[str, str]
 ) -> Counter[tuple[str, int, int]]:
-    """The tree's brackets, `kept` words counted; phrases all of whose words are not have none."""
+    """Return the tree's brackets over `kept` words; phrases without any have none."""
     brackets: Counter[tuple[str, int, int]] = Counter()
     starts: list[int] = []
     words = iter(kept)

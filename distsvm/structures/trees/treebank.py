@@ -1,26 +1,22 @@
-"""Bracketed treebanks, cut into shards by bytes at tree boundaries, parsed by the workers."""
+"""Bracketed treebanks, cut into shards at tree boundaries and parsed by the workers."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 
 from distsvm.data.files import (
     Paths,
-    file_bytes,
     find_files,
     line_number,
-    opened,
-    packing,
 )
-from distsvm.data.partition import MAX_SHARDS, partition
-from distsvm.data.readers.lines import UNITS_PER_SHARD, Part, Starts, text_bytes
+from distsvm.data.readers.lines import Part, Starts, cut_files, described, text_bytes
 from distsvm.data.readers.pieces import TextSpec
 from distsvm.data.readers.sentences import texts
 from distsvm.data.shard import Shard
@@ -43,12 +39,12 @@ class TreebankData:
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Of folders the files .mrg, .tree, .trees, .brackets, .ptb, also packed; packed files
-        are never cut.
+        Of folders the files .mrg, .tree, .trees, .brackets, .ptb, also compressed; compressed
+        files are never cut.
     strip_empty : bool, default True
-        Take out empty elements (leaves with the tag -NONE-), and phrases that have nothing else.
+        Remove empty elements (leaves with the tag -NONE-), and phrases of nothing else.
     strip_functions : bool, default True
-        Take function tags and indices off labels: NP-SBJ-1 → NP.
+        Remove function tags and indices of labels: NP-SBJ-1 → NP.
     max_length : int, optional
         Longer sentences are left out and counted (Shard.n_left_out).
     labelled : bool
@@ -82,7 +78,7 @@ class TreebankData:
         return text_bytes(self.paths)
 
     def unlabelled(self) -> TreebankData:
-        """The same sentences without their trees."""
+        """Return the same sentences without their trees."""
         return TreebankData(
             self.paths, strip_empty=self.strip_empty, strip_functions=self.strip_functions,
             max_length=self.max_length, labelled=False,
@@ -91,26 +87,13 @@ class TreebankData:
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
     ) -> list[TreebankSpec]:
-        """How to load each of n_shards shards of about equal bytes.
+        """Return how to load each of n_shards shards of about equal bytes; see cut_files.
 
-        By default 16, or as many as have 32 KiB of text each; fewer where there are too few trees.
-        A cut falls only where a line begins with a bracket after a complete tree.
+        A cut is only where a line begins with a bracket after a complete tree.
         """
-        if n_shards is not None and n_shards < 1:
-            raise ConfigError("n_shards", n_shards, whole(least=1).expected)
-        n_parts = n_shards or max(1, min(MAX_SHARDS, self.n_bytes // MIN_BYTES))
-        units = _units(self.paths, max(1, self.n_bytes // (n_parts * UNITS_PER_SHARD)))
-        if len(units) < n_parts:
-            units = _units(self.paths, 1)
-        if n_shards is not None and len(units) < n_shards:
-            asked = Setting("n_shards", n_shards)
-            logger.warning(message("{}: the data gives no more than {}", asked, len(units)))
-        costs = np.maximum(1.0, [unit.n_bytes for unit in units])
         options = (self.strip_empty, self.strip_functions, self.max_length, self.labelled)
-        return [
-            TreebankSpec(tuple(units[run.start : run.stop]), *options)
-            for run in partition(costs, min(n_parts, len(units)))
-        ]
+        runs = cut_files(self.paths, n_shards, _tree_starts, "trees", MIN_BYTES)
+        return [TreebankSpec(run, *options) for run in runs]
 
 
 @dataclass(frozen=True)
@@ -152,12 +135,12 @@ class TreebankSpec(TextSpec):
                 message(
                     "{}: no sentence of at most {} words ({max_length}); take fewer shards "
                     "({n_shards}), or longer sentences",
-                    self.source,
+                    described(self.parts),
                     self.max_length,
                 )
             )
         return Shard(
-            inputs, outputs if self.labelled else None, None, source=self.source,
+            inputs, outputs if self.labelled else None, None, source=described(self.parts),
             n_left_out=n_left_out,
         )  # fmt: skip
 
@@ -165,9 +148,9 @@ class TreebankSpec(TextSpec):
         return self.max_length is None or len(sentence) <= self.max_length
 
     def _trees(self) -> Iterator[tuple[Callable[[], str], Any, Tree]]:
-        """What tells file and line of each tree, its sentence, and the tree, stripped."""
+        """Yield a function that returns file and line, the sentence, and the stripped tree."""
         for part in self.parts:
-            # One part at a time, as text; trees are much larger than their text anyway.
+            # A whole part as text: its trees are much larger.
             first_line = partial(line_number, part.path, part.start)
             text = "".join(text.decode() for _, text in texts(part))
             for place, parsed in placed_trees(text, part.path, first_line):
@@ -177,40 +160,18 @@ class TreebankSpec(TextSpec):
                     raise DataError(f"{where()}: the tree has only empty elements: {parsed}")
                 yield where, tree.sentence(), tree
 
-    @property
-    def source(self) -> str:
-        if len(self.parts) < 3:
-            return "; ".join(map(str, self.parts))
-        return f"{self.parts[0]}; … ; {self.parts[-1]} ({len(self.parts)} parts)"
-
 
 def _where(part: Part, text: str, place: int) -> str:
-    """File and line of a place in the text of a part."""
+    """Return file and line of a place in the text of a part."""
     line = line_number(part.path, part.start) + text.count("\n", 0, place)
     return f"{part.path}, line {line}"
 
 
-def _units(paths: Sequence[str], spacing: int) -> list[Part]:
-    """Parts of at least `spacing` bytes, where they are not the last of a file."""
-    units: list[Part] = []
-    for path in paths:
-        if packing(path):
-            units.append(Part(path, 0, None))
-            continue
-        size = file_bytes(path)
-        starts = [0]
-        if size > spacing:
-            with opened(path) as file:
-                starts = list(_tree_starts(file, spacing, 0))
-        units += [Part(path, start, stop) for start, stop in pairwise([*starts, size])]
-    return units
-
-
 def _tree_starts(file: BinaryIO, spacing: int, place: int) -> Iterator[int]:
-    """`place`, and brackets at a line's beginning outside of all trees; see Starts."""
+    """Yield `place`, and brackets at the beginning of a line outside all trees; see Starts."""
     yield place
     last = place
-    first: int | None = None  # bracket of the file; a part before it would have no trees
+    first: int | None = None  # the first bracket; a part before it would have no trees
     offset, depth, before = place, 0, ord("\n")
     while block := file.read(1 << 20):
         text = np.frombuffer(block, dtype=np.uint8)

@@ -131,7 +131,7 @@ def test_too_many_shards_are_reduced_with_a_warning(tmp_path, kind, caplog):
     (tmp_path / f"a.{kind}").write_bytes(text_of(kind, 3))
     with caplog.at_level(logging.WARNING):
         assert len(data_of(kind, tmp_path).specs(7)) == 3
-    assert "n_shards=7: the data gives no more than 3" in caplog.text
+    assert "n_shards=7: the data can be cut into 3 at most" in caplog.text
     with pytest.raises(ConfigError, match="n_shards=0"):
         data_of(kind, tmp_path).specs(0)
 

@@ -3,10 +3,10 @@
 from itertools import product
 
 import numpy as np
+from parse_enumeration import grammar_of
 
 from distsvm.data.ragged import Ragged
 from distsvm.data.shard import Shard
-from distsvm.structures.trees.grammar import Grammar
 from distsvm.structures.trees.kernels import cky_rows
 from distsvm.structures.trees.rows import encode
 from distsvm.structures.trees.synthetic import make_treebank
@@ -22,7 +22,7 @@ def prepared(trees, **options):
 
 def test_spans_of_rows_are_those_of_the_binary_form():
     tree = Tree.parse("(S (A (x 1) (y 2) (z 3)) (B (x 4)))")
-    row = np.array(encode(Grammar.learn([tree]), tree))
+    row = np.array(encode(grammar_of([tree]), tree))
     begin, end = np.empty(7, np.int64), np.empty(7, np.int64)
     cky_rows.find_spans(row, begin, end)
     expected = [(0, 4), (0, 3), (0, 2), (0, 1), (1, 2), (2, 3), (3, 4)]
@@ -104,13 +104,13 @@ def test_scores_and_sums_of_rows_agree():
     oracle = task.oracle(shard, "margin")
     w = np.random.default_rng(0).standard_normal(task.dim)
     view = oracle.view(w)
-    rules = task.grammar.chain_rules
     for i, tree in enumerate(trees):
         counts = np.zeros(task.dim)
         row = Ragged.of([oracle.truth.row(i)], np.int32)
+        words = oracle.words[np.array([i])]
         cky_rows.add_rules(
-            row.values, row.starts, np.ones(1), rules.values, rules.starts,
-            task.grammar.step_rule, counts,
+            oracle.tables, words.values, words.starts, row.values, row.starts, np.ones(1),
+            *oracle.rule_arrays, counts,
         )  # fmt: skip
         psi = task.joint_features(None, tree)
         np.testing.assert_array_equal(np.flatnonzero(counts), psi.index)

@@ -5,10 +5,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from parse_enumeration import grammar_of
 
 from distsvm import train
 from distsvm.model import Model
-from distsvm.structures.trees.grammar import Grammar
 from distsvm.structures.trees.rows import decode, encode
 from distsvm.structures.trees.task import ParseTask
 from distsvm.structures.trees.tree import Tree
@@ -35,7 +35,7 @@ def penn(tmp_path_factory):
 def test_penn_trees_come_back_exactly(penn):
     trees = [tree for spec in TreebankData(penn).specs(3) for tree in spec.load().y]
     assert len(trees) == 3914
-    grammar = Grammar.learn(trees)
+    grammar = grammar_of(trees)
     for tree in trees:
         assert decode(grammar, encode(grammar, tree), tree.sentence()) == tree
         assert Tree.parse(str(tree)) == tree

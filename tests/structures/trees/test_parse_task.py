@@ -1,13 +1,22 @@
 """Parsing: the compiled oracle equals enumeration of all trees, for every loss and rescaling."""
 
 import logging
+import math
 from functools import lru_cache
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from parse_enumeration import CASES, all_trees, check_best, check_most_violated, score, weights
+from parse_enumeration import (
+    CASES,
+    all_trees,
+    check_best,
+    check_most_violated,
+    grammar_of,
+    score,
+    weights,
+)
 
 from distsvm import train
 from distsvm.data.shard import Shard
@@ -15,7 +24,6 @@ from distsvm.errors import ConfigError, DataError
 from distsvm.messages import Planes
 from distsvm.model import Model
 from distsvm.structures.trees import grammar
-from distsvm.structures.trees.grammar import Grammar
 from distsvm.structures.trees.rows import TreeRows
 from distsvm.structures.trees.task import ParseTask
 from distsvm.structures.trees.tree import TOP, Tree
@@ -289,11 +297,24 @@ def test_f1_brackets_that_take_too_much_memory_are_refused_by_name():
         oracle.separate(oracle.view(np.zeros(task.dim)), np.arange(4))
 
 
+@pytest.mark.parametrize("losses", ["f1", "f1-brackets"])
+def test_memory_without_a_limit_gives_the_planes_and_trees_of_enough_memory(losses):
+    trees, found = small_treebank(), []
+    for memory_mb in (1024.0, math.inf):
+        task, shard = prepared(trees, losses=losses, memory_mb=memory_mb)
+        oracle = task.oracle(shard, "margin")
+        view, which = oracle.view(np.ones(task.dim)), np.arange(4)
+        planes = oracle.separate(view, which).planes
+        found.append((planes.q, planes.output.values, oracle.decode(view, which).values))
+    for enough, unlimited in zip(*found, strict=True):
+        np.testing.assert_array_equal(enough, unlimited)
+
+
 def test_deep_trees_need_no_recursion():
     tree = Tree("S", (Tree("N", word="w"), Tree("N", word="w")))
     for _ in range(3000):
         tree = Tree("S", (tree, Tree("N", word="w")))
-    grammar = Grammar.learn([tree])
+    grammar = grammar_of([tree])
     assert len(grammar.rules) == 3
     task, shard = prepared([tree])
     oracle = task.oracle(shard, "margin")

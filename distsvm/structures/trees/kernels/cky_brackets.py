@@ -1,12 +1,12 @@
-"""1 − F1 over the brackets of the original trees, and the exact search for it: a reference.
+"""The exact search for 1 − F1 over the brackets of the original trees: a reference.
 
 Brackets are (label, first word, last word) of all phrases but TOP, as often as the tree has them.
-Δ = 1 − 2·matched/(true + predicted) does not split over spans, and trees differ in how many
-brackets they have: so the search keeps the best score of every symbol, span and *stratum*, a pair
-of numbers of matched and predicted brackets. That is exact, and affordable for short sentences.
+Δ = 1 − 2·matched/(true + predicted) does not split over spans, and the number of brackets differs
+between trees. So the search keeps the best score of every symbol, span and *stratum*, a pair of
+numbers of matched and predicted brackets. That is exact, and fast enough for short sentences.
 
-A chart is a list of items, cell by cell; within a cell by symbol, then by stratum. Ties go to what
-is found first, as in kernels/cky_chart.py, and to fewer matched, then fewer predicted brackets.
+A chart is a list of items, cell by cell; within a cell by symbol, then by stratum. Ties go to the
+first found, as in kernels/cky_chart.py, and to fewer matched, then fewer predicted brackets.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ import numpy as np
 from distsvm.kernels.options import kernel
 from distsvm.structures.trees.kernels.cky_chart import may_follow
 from distsvm.structures.trees.kernels.cky_rows import (
+    F1_BRACKETS,
     LEAF,
-    NO_TREE,
     PREFIX,
-    UNSEEN,
+    TOO_LARGE,
     cell_of,
     clear_row,
-    find_spans,
+    count_brackets,
+    count_matched,
+    loss_of,
+    mark_labels,
 )
 
 # The columns of an item, besides its score.
@@ -34,7 +37,7 @@ ITEM_BYTES = 32
 
 
 class Cell(NamedTuple):
-    """Room to make a cell: by symbol·n_strata + stratum, the best score and how it came."""
+    """Memory for one cell: by symbol·n_strata + stratum, the best score and its origin."""
 
     score: np.ndarray
     how: np.ndarray  # (n_keys, 3)
@@ -49,131 +52,60 @@ def make_cell(n_keys):
 
 
 @kernel
-def count_phrases(tables, chain):
-    """How many brackets a chain makes: its phrases but TOP; one where nobody knows it."""
-    if chain == UNSEEN:
-        return 1
-    n = 0
-    if chain >= 0:
-        for e in range(tables.chain_starts[chain], tables.chain_starts[chain + 1]):
-            symbol = tables.chain_symbols[e]
-            n += symbol >= tables.n_tags and symbol != tables.start
-    return n
-
-
-@kernel
-def count_shared(tables, chain, other):
-    """How many brackets two chains over one span have in common, as often as both have them."""
-    n = 0
-    if chain < 0 or other < 0:
-        return n
-    start, stop = tables.chain_starts[chain], tables.chain_starts[chain + 1]
-    for e in range(start, stop):
-        symbol = tables.chain_symbols[e]
-        if symbol < tables.n_tags or symbol == tables.start:
-            continue
-        earlier = 0
-        for f in range(start, e):
-            earlier += tables.chain_symbols[f] == symbol
-        here = 0
-        for f in range(tables.chain_starts[other], tables.chain_starts[other + 1]):
-            here += tables.chain_symbols[f] == symbol
-        n += earlier < here
-    return n
-
-
-@kernel
-def loss_of(n_true, n_found, n_matched):
-    """Δ before scaling; 0 for two trees without brackets."""
-    return 1.0 - 2.0 * n_matched / (n_true + n_found) if n_true + n_found else 0.0
-
-
-@kernel
-def mark_chains(row, tables, begin, end, chains):
-    """chains[cell] = the chain of the row's span there, PREFIX elsewhere; how many brackets."""
-    n_words = (row.size // 2 + 1) // 2
-    chains[: cell_of(0, n_words + 1)] = PREFIX
-    find_spans(row, begin, end)
-    n_brackets = 0
-    for s in range(row.size // 2):
-        chains[cell_of(begin[s], end[s])] = row[2 * s]
-        n_brackets += count_phrases(tables, row[2 * s])
-    return n_brackets
-
-
-@kernel
-def losses(scale, tables, truth, truth_starts, values, starts, out):
-    """out[i] = Δ(truth row i, row i); a sentence without a tree has no brackets."""
-    longest = 0
-    for i in range(out.size):
-        longest = max(longest, (starts[i + 1] - starts[i] + 2) // 4)
-    chains = np.empty(cell_of(0, longest + 1), np.int64)
-    begin, end = np.empty(2 * longest, np.int64), np.empty(2 * longest, np.int64)
-    for i in range(out.size):
-        y = truth[truth_starts[i] : truth_starts[i + 1]]
-        found = values[starts[i] : starts[i + 1]]
-        n_true = mark_chains(y, tables, begin, end, chains)
-        n_found = n_matched = 0
-        if found[0] != NO_TREE:
-            find_spans(found, begin, end)
-            for s in range(found.size // 2):
-                n_found += count_phrases(tables, found[2 * s])
-                gold = chains[cell_of(begin[s], end[s])]
-                n_matched += count_shared(tables, found[2 * s], gold)
-        out[i] = scale * loss_of(n_true, n_found, n_matched)
-
-
-@kernel
 def search(
     tables, weights, words, word_starts, truth, truth_starts, true_scores, scale, slack, max_keys,
     max_items, out, out_starts, found,
 ):  # fmt: skip
-    """For each sentence the tree whose plane has the largest value; arguments as of cky.search.
+    """Write for each sentence the tree of the most violated plane; arguments as of cky.search.
 
-    Returns the first sentence that takes more than max_keys or max_items, else −1.
+    A sentence that needs more than max_keys or max_items is TOO_LARGE.
     """
     n_all = tables.row_starts.size - 1
     most = 1  # brackets of one span
     for chain in range(tables.chain_top.size):
-        most = max(most, count_phrases(tables, chain))
+        most = max(most, count_brackets(tables, chain, F1_BRACKETS))
     for i in range(found.size):
         y = truth[truth_starts[i] : truth_starts[i + 1]]
         sentence = words[word_starts[i] : word_starts[i + 1]]
         n_words = sentence.size
         row = out[out_starts[i] : out_starts[i + 1]]
-        found[i] = False
+        found[i] = 0
         if not clear_row(sentence, row):
             continue
         begin, end = np.empty(2 * n_words, np.int64), np.empty(2 * n_words, np.int64)
         gold = np.empty(cell_of(0, n_words + 1), np.int64)
-        n_true = mark_chains(y, tables, begin, end, gold)
+        n_true = mark_labels(y, tables, F1_BRACKETS, begin, end, gold)
         width = most * (2 * n_words - 1) + 1  # one more than brackets can be predicted
         n_strata = width * (n_true + 1)
         if n_all * n_strata > max_keys:
-            return i
+            found[i] = TOO_LARGE
+            continue
         items, scores, firsts, n_items = _fill(
             tables, weights, sentence, gold, width, n_strata, max_items
         )
         if n_items < 0:
-            return i
+            found[i] = TOO_LARGE
+            continue
         best, highest = -1, -np.inf
         root = cell_of(0, n_words)
         for item in range(firsts[root, tables.start], firsts[root, tables.start + 1]):
             matched, predicted = items[item, STRATUM] // width, items[item, STRATUM] % width
-            loss = scale * loss_of(n_true, predicted, matched)
+            loss = scale * loss_of(F1_BRACKETS, n_words, n_true, predicted, matched, False)
             margin = true_scores[i] - scores[item]
             value = loss * (1.0 - margin) if slack else loss - margin
             if value > highest:
                 best, highest = item, value
         if best >= 0:
-            found[i] = True
+            found[i] = 1
             _extract(items, best, row)
-    return -1
 
 
 @kernel
 def _fill(tables, weights, words, gold, width, n_strata, max_items):
-    """All items and their scores, where each cell's symbols begin, and how many (−1: too many)."""
+    """Return all items, their scores, where each cell's symbols begin, and their number.
+
+    The number is −1 where there are more than max_items.
+    """
     n_words = words.size
     n_symbols = tables.n_tags + tables.n_phrases
     n_all = tables.row_starts.size - 1
@@ -208,8 +140,8 @@ def _fill(tables, weights, words, gold, width, n_strata, max_items):
             )  # fmt: skip
             for key in keys:
                 symbol = key // n_strata
-                goes_on = symbol >= n_symbols and j < n_words
-                if goes_on and may_follow(tables, symbol - n_symbols, words[j]):
+                is_prefix = symbol >= n_symbols and j < n_words
+                if is_prefix and may_follow(tables, symbol - n_symbols, words[j]):
                     items[n_items, SYMBOL], items[n_items, STRATUM] = symbol, key % n_strata
                     items[n_items, CHAIN] = PREFIX
                     items[n_items, STEP:] = made.how[key]
@@ -222,7 +154,7 @@ def _fill(tables, weights, words, gold, width, n_strata, max_items):
 
 @kernel
 def _offer(cell, key, value, a, b, c, n_touched):
-    """Keep what is better than before; how many keys are touched now."""
+    """Keep the value if it is the best so far; return the number of touched keys."""
     if value > cell.score[key]:
         if cell.score[key] == -np.inf:
             cell.touched[n_touched] = key
@@ -250,7 +182,7 @@ def _join(
         for e in range(tables.row_starts[symbol], tables.row_starts[symbol + 1]):
             first = tables.step_right[e]
             for right in range(firsts[right_cell, first], firsts[right_cell, first + 1]):
-                # Both numbers of a stratum add up without a carry: the whole has room for them.
+                # Adding strata adds both numbers: predicted brackets stay below `width`.
                 key = tables.step_result[e] * n_strata + stratum + items[right, STRATUM]
                 value = scores[left] + scores[right] + weights.step[e]
                 n_made = _offer(made, key, value, e, left, right, n_made)
@@ -271,8 +203,8 @@ def _close(tables, weights, keys, gold, is_root, width, n_strata, made, closed):
             top = tables.chain_top[chain]
             if top == tables.start and not is_root:
                 continue
-            stratum = key % n_strata + count_phrases(tables, chain)
-            stratum += width * count_shared(tables, chain, gold)
+            stratum = key % n_strata + count_brackets(tables, chain, F1_BRACKETS)
+            stratum += width * count_matched(tables, chain, gold, F1_BRACKETS)
             value = made.score[key] + weights.chain[chain]
             n_closed = _offer(
                 closed, top * n_strata + stratum, value, chain, key // n_strata, key % n_strata,
@@ -283,7 +215,7 @@ def _close(tables, weights, keys, gold, is_root, width, n_strata, made, closed):
 
 @kernel
 def _keep_closed(keys, n_symbols, n_strata, made, closed, items, scores, firsts, n_items):
-    """Make items of the closed symbols, and say where those of each begin; how many there are."""
+    """Make items of the closed symbols, write where each begins, and return the number of items."""
     symbol = 0
     for key in keys:
         while symbol <= key // n_strata:

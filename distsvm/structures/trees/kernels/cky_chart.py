@@ -1,16 +1,16 @@
-"""The chart of one sentence: the best score of every symbol over every span, and how it came.
+"""The chart of one sentence: the best score of every symbol over every span.
 
 Cells are filled word by word, and from short to long within the words so far. A cell has a *slot*
-for every number of matched spans that the trees below it can have (one slot where nobody counts).
-A slot has
+for every number of matched spans that the trees below it can have, or one slot where these are not
+counted. A slot has
 
 - bottom: phrases from binary steps, before unary chains; top: tags and phrases after them, with the
   chain of each;
-- items: the prefixes, which are many but few at a time, as a run of a long list.
+- items: the prefixes, as a run of one long list, because a cell has few of the many prefixes.
 
-−inf is what cannot be. Ties go to what is found first: the shorter left part, then the lower left
-symbol (tags and phrases before prefixes) and the lower step; of chains the lower bottom, then the
-lower chain; matched labels last.
+−inf means impossible. Ties go to the first found: the shorter left part, then the lower left symbol
+(tags and phrases before prefixes) and the lower step; of chains the lower bottom, then the lower
+chain; matched labels last.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ from typing import NamedTuple
 import numpy as np
 
 from distsvm.kernels.options import kernel
-from distsvm.structures.trees.kernels.cky_rows import cell_of
-from distsvm.structures.trees.kernels.cky_words import pair_of
+from distsvm.structures.trees.kernels.cky_rows import cell_of, pair_of
 
 WIDE_ROW = 3
 
 
 class Chart(NamedTuple):
-    """Room for the cells of a sentence; rows of all but `first` are slots."""
+    """Memory for the cells of a sentence; rows of all arrays but `first` are slots."""
 
     first: np.ndarray  # of each cell, its first slot; last, the number of slots
     top: np.ndarray
@@ -47,7 +46,7 @@ class Items(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """What a loss adds to the score of a span by its label: missed or matched."""
+    """The terms that a loss adds to the score of a span, by its label: missed or matched."""
 
     chain_miss: float
     chain_hit: float
@@ -77,7 +76,7 @@ def make_items(size):
 
 @kernel
 def more_items(items, n_items):
-    """The same items with room for twice as many."""
+    """Return a copy of the items with twice the capacity."""
     new = make_items(2 * items.symbol.size)
     new.symbol[:n_items] = items.symbol[:n_items]
     new.score[:n_items] = items.score[:n_items]
@@ -86,9 +85,9 @@ def more_items(items, n_items):
 
 @kernel
 def count_slots(n_words, labels, stratified, first):
-    """Where each cell's slots begin; how many there are.
+    """Write where each cell's slots begin, and return the number of slots.
 
-    A cell has one slot more than it has labelled spans of the truth within.
+    A cell has one slot more than labelled spans of the truth within it.
     """
     inside = np.zeros((n_words + 1, n_words + 1), np.int64)
     n_slots = 0
@@ -106,7 +105,7 @@ def count_slots(n_words, labels, stratified, first):
 
 @kernel
 def fill(tables, weights, words, labels, costs, stratified, chart, items, max_items):
-    """Fill the chart; the items, in a longer list if it had to be, and how many.
+    """Fill the chart; return the items, in a longer list if need be, and their number.
 
     The number is −1 where there are more than max_items.
     """
@@ -128,7 +127,7 @@ def fill(tables, weights, words, labels, costs, stratified, chart, items, max_it
             shift = stratified and label >= 0 and j - i > 1
             is_root = i == 0 and j == n_words
             begin, end = first[cell], first[cell + 1]
-            waiting = False  # the prefix of the truth (pending), on its way to the next slot
+            waiting = False  # whether the truth's prefix (score: pending) goes to the next slot
             for slot in range(begin, end):
                 chart.bottom[slot, :] = -np.inf
                 chart.item_start[slot] = n_items
@@ -152,7 +151,7 @@ def fill(tables, weights, words, labels, costs, stratified, chart, items, max_it
                         if symbol < n_symbols:
                             chart.bottom[slot, symbol - tables.n_tags] = score
                             continue
-                        # A prefix must go on, and the next word must be one that it can go on with.
+                        # A prefix must be continued, and the next word must allow that.
                         if j == n_words or not may_follow(tables, symbol - n_symbols, words[j]):
                             continue
                         hit = symbol == gold_prefix
@@ -202,10 +201,10 @@ def _has_tag_of(tables, bits, word):
 
 @kernel
 def _join(tables, weights, chart, items, best, touched, i, j, matched):
-    """best[symbol] = the best binary step to it with so many matched spans below; how many symbols.
+    """best[symbol] = the best binary step to it with `matched` spans below; return their number.
 
-    How it came is not kept, which makes the loop that takes nearly all the time smaller: the few
-    steps of the best tree are found again (see find_step).
+    This loop takes nearly all the time, so it keeps no back pointers: find_step finds the few steps
+    of the best tree again.
     """
     steps = (tables.step_right, tables.step_result, weights.step)
     row_starts, pair_starts = tables.row_starts, tables.pair_starts
@@ -243,7 +242,7 @@ def _join(tables, weights, chart, items, best, touched, i, j, matched):
 
 @kernel
 def _try(steps, start, stop, score, scores, best, touched, n_touched):
-    """Offer the steps start … stop, whose left part has this score, to their results."""
+    """Improve the results of the steps start … stop, whose left part has this score."""
     right, result, weight = steps
     for e in range(start, stop):
         value = score + scores[right[e]] + weight[e]
@@ -258,9 +257,9 @@ def _try(steps, start, stop, score, scores, best, touched, n_touched):
 
 @kernel
 def find_step(tables, weights, chart, items, i, j, matched, result, score, step, split):
-    """The first step and split to this result with this score, and the matches on the left.
+    """Return the first step and split to this result with this score, and the matches on the left.
 
-    Given a step and split, the best one that is another, and its score (only without slots).
+    Given a step and split, return the best other one, and its score (only without slots).
     """
     found, found_split, found_left = -1, -1, 0
     highest = -np.inf
@@ -291,9 +290,25 @@ def find_step(tables, weights, chart, items, i, j, matched, result, score, step,
                     if value > highest:
                         highest = value
                         found, found_split, found_left = e, k, m
-                        if step < 0 and value == score:  # the same sum, so the same bits
+                        if step < 0 and value == score:  # equal sums have equal bits
                             return found, found_split, found_left, highest
     return found, found_split, found_left, highest
+
+
+@kernel
+def bottoms_of(tables, word):
+    """Return the places of the bottoms of chains: the tags of one word, else all phrases."""
+    if word >= 0:
+        return tables.word_starts[word], tables.word_starts[word + 1]
+    return tables.n_tags, tables.n_tags + tables.n_phrases
+
+
+@kernel
+def bottom_at(tables, weights, chart, slot, word, place):
+    """Return the symbol at one of these places, and its score."""
+    if word >= 0:
+        return int(tables.word_tags[place]), weights.tag[place]
+    return place, chart.bottom[slot, place - tables.n_tags]
 
 
 @kernel
@@ -306,14 +321,9 @@ def _close(
     n_tags = tables.n_tags
     miss = costs.chain_miss if counted else 0.0
     hit = costs.chain_hit if counted else 0.0
-    first, last = n_tags, n_tags + tables.n_phrases
-    if word >= 0:
-        first, last = tables.word_starts[word], tables.word_starts[word + 1]
+    first, last = bottoms_of(tables, word)
     for place in range(first, last):
-        if word >= 0:
-            y, score = int(tables.word_tags[place]), weights.tag[place]
-        else:
-            y, score = place, chart.bottom[slot, place - n_tags]
+        y, score = bottom_at(tables, weights, chart, slot, word, place)
         if score == -np.inf:
             continue
         for p in range(tables.reach_starts[y], tables.reach_starts[y + 1]):

@@ -2,9 +2,11 @@
 
 A sentence of n words has 2n − 1 spans in the binary form of its tree. Row: (chain, step) of each
 span, parents before children, left before right, so 2·(2n − 1) numbers. chain is PREFIX where the
-span's label is the prefix that the step gives; step is LEAF for one word. The shape of the tree
-follows from which spans are leaves. UNSEEN stands for what the grammar does not have, as a truth in
-evaluation may need it; a row of NO_TREE is a sentence without a tree.
+span's label is the prefix that the step gives; step is LEAF for one word. The leaves determine the
+shape of the tree. UNSEEN is a chain or step outside the grammar, which the truth may have in
+evaluation; a row of NO_TREE is a sentence without a tree.
+
+The tag of a word is the bottom of its leaf's chain. Tag rules exist only in grammars over words.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ LEAF = -1
 UNSEEN = -2
 NO_TREE = -3
 
+TOO_LARGE = -1  # of what a search has found: it needs more memory than its limits
+
 ZERO_ONE = 0
 BRACKETS = 1
 F1 = 2
@@ -26,7 +30,7 @@ F1_BRACKETS = 3
 
 @kernel
 def chain_weights(w, rules, starts, pair, n_pairs):
-    """Each chain's weight, and the best and second best chain of each pair."""
+    """Return each chain's weight, and the best and second best chain of each pair."""
     weight = np.zeros(starts.size - 1)
     best = np.full(n_pairs, -1, np.int32)
     second = np.full(n_pairs, -1, np.int32)
@@ -46,14 +50,26 @@ def chain_weights(w, rules, starts, pair, n_pairs):
 
 @kernel
 def clear_row(words, row):
-    """Make it the row of a sentence without a tree; whether every word has an entry."""
+    """Write the row of a sentence without a tree; return whether every word has an entry."""
     row[:] = NO_TREE
     return np.all(words >= 0)
 
 
 @kernel
-def scores(values, starts, chain_weight, step_weight, out):
-    """out[i] = ⟨w, Ψ⟩ of the tree in row i; −inf without a tree."""
+def pair_of(tables, word, chain):
+    """Return the place of (word, the chain's tag) among all such pairs; −1 if none."""
+    if word < 0 or chain < 0:
+        return -1
+    tag = tables.chain_bottom[chain]
+    for e in range(tables.word_starts[word], tables.word_starts[word + 1]):
+        if tables.word_tags[e] == tag:
+            return e
+    return -1
+
+
+@kernel
+def scores(tables, words, word_starts, values, starts, chain_weight, step_weight, tag_weight, out):
+    """out[i] = ⟨w, Ψ⟩ of the tree in row i; −inf without a tree. tag_weight may be empty."""
     for i in range(out.size):
         total = 0.0
         for e in range(starts[i], starts[i + 1], 2):
@@ -65,16 +81,28 @@ def scores(values, starts, chain_weight, step_weight, out):
                 total += chain_weight[chain]
             if step >= 0:
                 total += step_weight[step]
+        if tag_weight.size and total != -np.inf:
+            place = word_starts[i]
+            for e in range(starts[i], starts[i + 1], 2):
+                if values[e + 1] == LEAF:
+                    pair = pair_of(tables, words[place], values[e])
+                    if pair >= 0:
+                        total += tag_weight[pair]
+                    place += 1
         out[i] = total
 
 
 @kernel
-def add_rules(values, starts, coefficients, chain_rules, chain_starts, step_rule, out):
-    """out += Σ_i coefficient_i · (how often row i's tree has each rule)."""
+def add_rules(
+    tables, words, word_starts, values, starts, coefficients, chain_rules, chain_starts, step_rule,
+    tag_rule, out,
+):  # fmt: skip
+    """out += Σ_i coefficient_i · (how often row i's tree has each rule). tag_rule may be empty."""
     for i in range(coefficients.size):
         coefficient = coefficients[i]
         if coefficient == 0.0:
             continue
+        place = word_starts[i]
         for e in range(starts[i], starts[i + 1], 2):
             chain, step = values[e], values[e + 1]
             if chain >= 0:
@@ -82,32 +110,16 @@ def add_rules(values, starts, coefficients, chain_rules, chain_starts, step_rule
                     out[chain_rules[r]] += coefficient
             if step >= 0 and step_rule[step] >= 0:
                 out[step_rule[step]] += coefficient
-
-
-@kernel
-def square_norms(values, starts, chain_rules, chain_starts, step_rule, dim, out):
-    """out[i] = ‖Ψ‖² of the tree in row i."""
-    counts = np.zeros(dim)
-    one, back = np.ones(1), np.full(1, -1.0)
-    for i in range(out.size):
-        row = starts[i : i + 2]
-        add_rules(values, row, one, chain_rules, chain_starts, step_rule, counts)
-        total = 0.0
-        for e in range(starts[i], starts[i + 1], 2):
-            chain, step = values[e], values[e + 1]
-            # Σ_r count_r² is the sum of count_r over all uses of rules.
-            if chain >= 0:
-                for r in range(chain_starts[chain], chain_starts[chain + 1]):
-                    total += counts[chain_rules[r]]
-            if step >= 0 and step_rule[step] >= 0:
-                total += counts[step_rule[step]]
-        out[i] = total
-        add_rules(values, row, back, chain_rules, chain_starts, step_rule, counts)
+            if step == LEAF and tag_rule.size:
+                pair = pair_of(tables, words[place], chain)
+                if pair >= 0:
+                    out[tag_rule[pair]] += coefficient
+                place += 1
 
 
 @kernel
 def find_spans(row, begin, end):
-    """begin[s], end[s] of every span of a row: it covers the words begin … end − 1."""
+    """Write begin[s], end[s] of every span of a row, which covers the words begin … end − 1."""
     n_spans = row.size // 2
     stack = np.empty(n_spans, np.int64)
     depth = 0
@@ -129,58 +141,95 @@ def find_spans(row, begin, end):
 
 @kernel
 def cell_of(i, j):
-    """The number of the cell of words i … j − 1."""
+    """Return the number of the cell of words i … j − 1."""
     return j * (j - 1) // 2 + i
 
 
 @kernel
-def label_of(chain, step, tables, brackets):
-    """A span's label for a loss, −1 if it has none.
+def label_of(chain, step, tables, kind):
+    """Return a span's label for this loss, −1 if it has none.
 
-    A chain's number (of one word, that of the lowest chain with the same phrases above a tag), or
-    the number of chains plus that of the prefix. For brackets prefixes have no label and neither
-    have bare tags; for F1 one word has none.
+    F1_BRACKETS: the chain. Others: the chain (of one word, the lowest chain with the same phrases
+    above a tag), or the number of chains plus the number of the prefix. For BRACKETS, prefixes and
+    bare tags have no label; for F1, spans of one word have none.
     """
+    if kind == F1_BRACKETS:
+        return chain
     n_tags = tables.n_tags
-    n_chains = tables.chain_top.size
     if step == LEAF:
-        return tables.chain_label[chain] if brackets and chain >= n_tags else -1
+        return tables.chain_label[chain] if kind == BRACKETS and chain >= n_tags else -1
     if chain >= 0:
         return chain
-    if chain == PREFIX and step >= 0 and not brackets:
-        return n_chains + tables.step_result[step] - n_tags - tables.n_phrases
+    if chain == PREFIX and step >= 0 and kind != BRACKETS:
+        return tables.chain_top.size + tables.step_result[step] - n_tags - tables.n_phrases
     return -1
 
 
 @kernel
-def is_bracket(chain, step, n_tags):
-    """Whether the span is a constituent of its own, known to the grammar or not."""
-    return (chain >= n_tags) or chain == UNSEEN
+def count_brackets(tables, chain, kind):
+    """Return the number of brackets of a span; a chain outside the grammar is one.
+
+    F1_BRACKETS counts all phrases of the chain but TOP; the other losses count the chain once.
+    """
+    if kind != F1_BRACKETS or chain == UNSEEN:
+        return int(chain >= tables.n_tags or chain == UNSEEN)
+    n = 0
+    if chain >= 0:
+        for e in range(tables.chain_starts[chain], tables.chain_starts[chain + 1]):
+            symbol = tables.chain_symbols[e]
+            n += symbol >= tables.n_tags and symbol != tables.start
+    return n
 
 
 @kernel
-def mark_labels(row, tables, brackets, begin, end, labels):
-    """labels[cell] = the label of the row's span there, −1 elsewhere; how many brackets it has."""
+def count_matched(tables, label, other, kind):
+    """Return the number of brackets, or labels, that two labels of one span share.
+
+    F1_BRACKETS counts a phrase as often as both chains have it.
+    """
+    if kind != F1_BRACKETS or label < 0 or other < 0:
+        return int(label >= 0 and label == other)
+    n = 0
+    start, stop = tables.chain_starts[label], tables.chain_starts[label + 1]
+    for e in range(start, stop):
+        symbol = tables.chain_symbols[e]
+        if symbol < tables.n_tags or symbol == tables.start:
+            continue
+        earlier = 0
+        for f in range(start, e):
+            earlier += tables.chain_symbols[f] == symbol
+        here = 0
+        for f in range(tables.chain_starts[other], tables.chain_starts[other + 1]):
+            here += tables.chain_symbols[f] == symbol
+        n += earlier < here
+    return n
+
+
+@kernel
+def mark_labels(row, tables, kind, begin, end, labels):
+    """labels[cell] = the label of the row's span there, −1 elsewhere; return the row's brackets."""
     n_words = (row.size // 2 + 1) // 2
     labels[: cell_of(0, n_words + 1)] = -1
     find_spans(row, begin, end)
     n_brackets = 0
     for s in range(row.size // 2):
         chain, step = row[2 * s], row[2 * s + 1]
-        labels[cell_of(begin[s], end[s])] = label_of(chain, step, tables, brackets)
-        n_brackets += is_bracket(chain, step, tables.n_tags)
+        labels[cell_of(begin[s], end[s])] = label_of(chain, step, tables, kind)
+        n_brackets += count_brackets(tables, chain, kind)
     return n_brackets
 
 
 @kernel
 def loss_of(kind, n_words, n_truth, n_found, n_matched, same):
-    """Δ before scaling, from counts of brackets (BRACKETS) or of matched spans (F1)."""
+    """Return Δ before scaling, from counts of brackets, or of matched spans (F1)."""
     if same:
         return 0.0
     if kind == ZERO_ONE:
         return 1.0
     if kind == BRACKETS:
         return float(n_truth + n_found - 2 * n_matched)
+    if kind == F1_BRACKETS:
+        return 1.0 - 2.0 * n_matched / (n_truth + n_found) if n_truth + n_found else 0.0
     return 0.0 if n_words < 2 else 1.0 - n_matched / (n_words - 1)
 
 
@@ -200,24 +249,18 @@ def losses(kind, scale, tables, truth, truth_starts, values, starts, out):
 
 @kernel
 def _loss(kind, tables, y, found, labels, begin, end):
-    same = True
-    for e in range(y.size):
-        # What the grammar does not have is never found.
-        if y[e] != found[e] or y[e] == UNSEEN:
-            same = False
-            break
+    same = np.all(y == found) and not np.any(y == UNSEEN)  # UNSEEN matches nothing
     if same or kind == ZERO_ONE:
         return 0.0 if same else 1.0
     n_words = (y.size // 2 + 1) // 2
-    brackets = kind == BRACKETS
-    n_truth = mark_labels(y, tables, brackets, begin, end, labels)
+    n_truth = mark_labels(y, tables, kind, begin, end, labels)
     n_found = 0
     n_matched = 0
     if found[0] != NO_TREE:
         find_spans(found, begin, end)
         for s in range(found.size // 2):
             chain, step = found[2 * s], found[2 * s + 1]
-            label = label_of(chain, step, tables, brackets)
-            n_found += is_bracket(chain, step, tables.n_tags)
-            n_matched += label >= 0 and labels[cell_of(begin[s], end[s])] == label
+            n_found += count_brackets(tables, chain, kind)
+            gold = labels[cell_of(begin[s], end[s])]
+            n_matched += count_matched(tables, label_of(chain, step, tables, kind), gold, kind)
     return loss_of(kind, n_words, n_truth, n_found, n_matched, False)

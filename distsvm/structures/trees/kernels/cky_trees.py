@@ -1,4 +1,4 @@
-"""Trees from a full chart: the best one, and the best one that is another."""
+"""Trees from a full chart: the best one, and the second best one."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from distsvm.kernels.options import kernel
-from distsvm.structures.trees.kernels.cky_chart import find_step
+from distsvm.structures.trees.kernels.cky_chart import bottom_at, bottoms_of, find_step
 from distsvm.structures.trees.kernels.cky_rows import LEAF, PREFIX, cell_of, find_spans
 
 
 class Change(NamedTuple):
-    """One span of a tree, by its place in the row, that comes in another way than the best."""
+    """One span of a tree, by its place in the row, with another chain or step than the best."""
 
     span: int | np.int64
     chain: int | np.int64
-    step: int | np.int64  # −1: as the chart says of the chain's bottom
+    step: int | np.int64  # −1: the chart's best for the bottom of the chain
     split: int | np.int64
 
 
@@ -29,7 +29,7 @@ def no_change():
 def extract(
     tables, weights, chart, items, n_words, matched, labels, costs, stratified, change, row
 ):
-    """Write the best tree with so many matched spans as a row; the change, if any, is heeded."""
+    """Write the best tree with `matched` matched spans as a row, after this change of a span."""
     n_chains = tables.chain_top.size
     n_symbols = tables.n_tags + tables.n_phrases
     stack = np.empty((n_words + 1, 4), np.int64)
@@ -88,11 +88,11 @@ def item_score(chart, items, slot, symbol):
 
 @kernel
 def best_change(tables, weights, chart, items, words, row, begin, end):
-    """The change that makes the second best tree of the best one in `row`; its span is −1 if none.
+    """Return the change from the best tree in `row` to the second best; span −1 if none.
 
-    The second best tree is the best one but for one span that comes in another way (by another
-    chain, bottom, step or split), with the best of all below: changing more costs more. So it is
-    enough to look at the spans of the best tree again. Only for charts without slots or costs.
+    The second best tree differs in one span, which has another chain, bottom, step or split and the
+    best trees below; more changes cost more. So only the spans of the best tree are looked at. Only
+    for charts without slots or costs.
     """
     find_spans(row, begin, end)
     found = no_change()
@@ -127,19 +127,13 @@ def best_change(tables, weights, chart, items, words, row, begin, end):
 
 @kernel
 def _other_chain(tables, weights, chart, slot, word, chain):
-    """The best chain to the same top that is not this one, and its score."""
-    n_tags = tables.n_tags
+    """Return the best other chain to the same top, and its score."""
     top = tables.chain_top[chain]
-    first, last = n_tags, n_tags + tables.n_phrases
-    if word >= 0:
-        first, last = tables.word_starts[word], tables.word_starts[word + 1]
+    first, last = bottoms_of(tables, word)
     other = -1
     highest = -np.inf
     for place in range(first, last):
-        if word >= 0:
-            y, score = int(tables.word_tags[place]), weights.tag[place]
-        else:
-            y, score = place, chart.bottom[slot, place - n_tags]
+        y, score = bottom_at(tables, weights, chart, slot, word, place)
         if score == -np.inf:
             continue
         for p in range(tables.reach_starts[y], tables.reach_starts[y + 1]):

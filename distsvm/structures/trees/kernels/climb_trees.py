@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from distsvm.kernels.options import kernel
-from distsvm.structures.trees.kernels.cky_rows import LEAF
-from distsvm.structures.trees.kernels.cky_words import pair_of
+from distsvm.structures.trees.kernels.cky_rows import LEAF, pair_of
 
 
 @kernel

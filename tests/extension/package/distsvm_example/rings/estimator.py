@@ -17,10 +17,9 @@ from distsvm_example.rings.task import RingTask
 class RingLabeller(CompiledEstimator):
     """Labels the sites of rings; X is a list of arrays and y a list of labels, or X names files."""
 
-    loss_scale: float = usual(RingTask, "loss_scale")
+    task_class = RingTask
 
-    def _task(self) -> RingTask:
-        return RingTask(loss_scale=self.loss_scale)
+    loss_scale: float = usual(RingTask, "loss_scale")
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of sites whose label is right; sites have the weights of their rings."""

@@ -1,4 +1,4 @@
-"""The tables of all options in Markdown: python -m this module fills a page from standard input."""
+"""Tables of all options in Markdown: `python options_page.py < options.md` prints a new page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ END = "<!-- options: end -->"
 
 
 def sections() -> dict[str, list[Option]]:
-    """The options by the titles that the help of the command line has for them."""
+    """Return the options by the titles that they have in the help of the command line."""
     found = config_options()
     found["task"] = shared_options()
     found |= {f"task: {title} only": options for title, options in own_options().items()}
@@ -24,7 +24,7 @@ def sections() -> dict[str, list[Option]]:
 
 
 def tables() -> str:
-    """A table of options under each title."""
+    """Return a table of options under each title."""
     parts = [
         f"## {title[0].upper()}{title[1:]}\n\n" + "\n".join(rows(options, SHELL))
         for title, options in sections().items()
@@ -34,7 +34,7 @@ def tables() -> str:
 
 
 def filled(page: str) -> str:
-    """The page with the tables between its marks."""
+    """Return the page with the tables between its marks."""
     before, _, rest = page.partition(BEGIN)
     return f"{before}{BEGIN}\n\n{tables()}\n\n{END}{rest.partition(END)[2]}"
 

@@ -1,4 +1,4 @@
-"""One training run as the user sees it: progress, compiling, Ctrl-C."""
+"""The display of a training run: progress, compiling, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from types import FrameType
 from typing import Any, TypeVar
 
-from distsvm.cli.output import Output
+from distsvm.cli.output import Output, Redrawn
 from distsvm.cli.progress import (
     COMPILING,
     STOPPING,
@@ -30,7 +30,6 @@ from distsvm.training.path_result import PathPoint
 
 Result = TypeVar("Result")
 
-REDRAW_S = 0.1
 PLAIN_S = 1.0
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
@@ -44,27 +43,27 @@ def watched(
     max_seconds: float | None = None,
     run_dir: str | None = None,
     task: str | None = None,
-    json_lines: type[Display] | None = None,
 ) -> tuple[Result, bool]:
-    """Run `call(callbacks)`, a training run or several, with progress shown and Ctrl-C obeyed.
+    """Run `call(callbacks)`, which trains once or several times, with its progress shown.
 
-    `doing` is what happens before the first round, and `task` what --task was, for advice;
-    `json_lines` takes the place of JsonLines.
+    `doing` describes the time before the first round. `run_dir` and `task` (the value of --task)
+    are for the advice on how to resume.
 
-    The first Ctrl-C ends the run after the current round, as "interrupted"; before the first
+    The first Ctrl-C ends the run after the current round, as "interrupted". Before the first
     round, and at the second Ctrl-C, KeyboardInterrupt is raised at once.
 
     Returns
     -------
     result : what the call returned
     compiled : bool
-        Whether kernels had to be compiled meanwhile, in this process.
+        Whether this process compiled kernels meanwhile.
     """
     progress = Progress(title, doing, max_seconds=max_seconds)
-    display = _display(output, progress, json_lines or JsonLines)
+    display = _display(output, progress)
     interrupts = Interrupts(display.on_interrupt)
+    shown = display if isinstance(display, Live) else nullcontext()
     try:
-        with display, on_first_compile(display.on_compile), interrupts:
+        with shown, on_first_compile(display.on_compile), interrupts:
             return call([display, interrupts]), display.compiled
     except KeyboardInterrupt:
         if run_dir is not None and display.progress.record is not None:
@@ -73,19 +72,19 @@ def watched(
         raise
 
 
-def _display(output: Output, progress: Progress, json_lines: type[Display]) -> Display:
+def _display(output: Output, progress: Progress) -> Display:
     if output.json:
-        return json_lines(output, progress)
+        return JsonLines(output, progress)
     if output.quiet:
-        return Display(output, progress)
+        return Quiet(output, progress)
     return Live(output, progress) if output.live else PlainLines(output, progress)
 
 
 class Interrupts(Callback):
-    """Turns the first Ctrl-C into a wish to end after the round, the second into an interrupt.
+    """Ends the run after the round at the first Ctrl-C; raises KeyboardInterrupt at the second.
 
-    SIGTERM, by which clusters end what they run, is taken for a Ctrl-C. So is SIGHUP, by which a
-    terminal says that it is gone, unless it is ignored, as under nohup.
+    SIGTERM, which clusters send, counts as Ctrl-C. So does SIGHUP, which is sent when a terminal
+    closes, unless it is ignored, as under nohup.
     """
 
     def __init__(self, on_first: Callable[[], None]) -> None:
@@ -103,13 +102,13 @@ class Interrupts(Callback):
 
     def on_start(self, start: RunStart) -> None:
         self._running = True
-        self._listen()  # once more: Ray, when it is started, takes SIGTERM for itself
+        self._listen()  # again, because Ray replaces the handler of SIGTERM when it starts
 
     def on_round(self, record: Round) -> bool:
         return self._asked
 
     def _listen(self) -> None:
-        # Python lets only the main thread have handlers; elsewhere Ctrl-C stays as it is.
+        # Python allows handlers in the main thread only; other threads leave Ctrl-C as it is.
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
@@ -124,7 +123,10 @@ class Interrupts(Callback):
 
 
 class Display(Callback):
-    """Shows nothing; the others show what it keeps."""
+    """Records a run's progress and shows nothing; subclasses show it."""
+
+    says_stopping = True
+    """Whether Ctrl-C needs a line of its own on standard error."""
 
     def __init__(self, output: Output, progress: Progress) -> None:
         self.output, self.progress = output, progress
@@ -132,14 +134,8 @@ class Display(Callback):
         self._title = progress.title
         self._began = time.perf_counter()
 
-    def __enter__(self) -> Display:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
     def on_step(self, step: PathStep) -> None:
-        # A new one, since another thread may be reading the last.
+        # A new object, because another thread may be reading the last one.
         self.progress = Progress(
             f"{self._title} · {step_words(step)}", "first round",
             max_seconds=self.progress.max_seconds, stopping=self.progress.stopping,
@@ -151,7 +147,7 @@ class Display(Callback):
 
     def on_round(self, record: Round) -> None:
         self.progress.add(record)
-        # A resumed run counts the time of its earlier sessions.
+        # elapsed_s of a resumed run includes its earlier sessions.
         self.progress.earlier_s = record.elapsed_s - self.session_s
 
     @property
@@ -159,49 +155,51 @@ class Display(Callback):
         return time.perf_counter() - self._began
 
     def on_compile(self) -> None:
-        """A kernel is compiled; called by any thread."""
+        """Record that a kernel is compiled; any thread may call this."""
         self.compiled = self.progress.compiling = True
 
     def on_interrupt(self) -> None:
-        """Ctrl-C; called by the signal handler, which may have come amidst a write of ours."""
+        """Record Ctrl-C and confirm it; the signal handler calls this."""
         self.progress.stopping = True
+        if self.says_stopping:
+            # Unbuffered, because the signal may have interrupted a write to the buffer.
+            with suppress(OSError):  # standard error may be closed
+                os.write(2, f"distsvm: {STOPPING}\n".encode())
+
+
+class Quiet(Display):
+    says_stopping = False
 
 
 class JsonLines(Display):
-    """One JSON object for the start and one for each round."""
+    """One JSON object for the start and for each round; in a path, one for each value of C."""
+
+    _in_path = False
+
+    def on_step(self, step: PathStep) -> None:
+        self._in_path = True
 
     def on_start(self, start: RunStart) -> None:
-        self.output.record("start", asdict(start))
+        if not self._in_path:
+            self.output.record("start", asdict(start))
 
     def on_round(self, record: Round) -> None:
-        self.output.record("round", record.as_dict())
-
-    def on_interrupt(self) -> None:
-        super().on_interrupt()
-        _say_stopping()
-
-
-class JsonPoints(Display):
-    """One JSON object for each run of a path."""
+        if not self._in_path:
+            self.output.record("round", record.as_dict())
 
     def on_point(self, step: PathStep, point: PathPoint) -> None:
         self.output.record("point", asdict(step) | point.as_dict())
-
-    def on_interrupt(self) -> None:
-        super().on_interrupt()
-        _say_stopping()
 
 
 class PlainLines(Display):
     """Lines for logs and pipes: the first round, then at most one a second."""
 
     _last_s = -PLAIN_S
-
-    def __enter__(self) -> PlainLines:
-        self.output.say(f"{self.progress.title}: {self.progress.doing}")
-        return self
-
     _step = ""
+
+    def __init__(self, output: Output, progress: Progress) -> None:
+        super().__init__(output, progress)
+        output.say(f"{progress.title}: {progress.doing}")
 
     def on_step(self, step: PathStep) -> None:
         super().on_step(step)
@@ -222,47 +220,19 @@ class PlainLines(Display):
         super().on_compile()
         self.output.say(COMPILING)
 
-    def on_interrupt(self) -> None:
-        super().on_interrupt()
-        _say_stopping()
 
+class Live(Display, Redrawn):
+    """Lines at the bottom of the terminal."""
 
-def _say_stopping() -> None:
-    # Not through a buffer, which the interrupted code may be writing to.
-    with suppress(OSError):  # whoever read it is gone
-        os.write(2, f"distsvm: {STOPPING}\n".encode())
+    says_stopping = False
+    _n_drawn = 0
 
-
-class Live(Display):
-    """Lines at the bottom of the terminal, drawn again by a thread of its own.
-
-    So that time goes on during long rounds, and rounds never wait for the terminal.
-    """
-
-    def __enter__(self) -> Live:
-        self._n_drawn = 0
-        self._end = threading.Event()
-        self._draw()
-        self._thread = threading.Thread(target=self._redraw, name="distsvm-progress", daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self._thread.join()
-        self.output.screen.clear()
-
-    def _redraw(self) -> None:
-        while not self._end.wait(REDRAW_S):
-            self._draw()
-
-    def _draw(self) -> None:
+    def lines(self) -> list[str]:
         output = self.output
         frames = SPINNER if output.unicode else "|/-\\"
         spinner = output.style.accent(frames[self._n_drawn % len(frames)])
         self._n_drawn += 1
-        lines = render(
+        return render(
             self.progress, self.session_s, output.width, output.style,
             unicode=output.unicode, spinner=spinner,
         )  # fmt: skip
-        output.screen.draw(lines)
