@@ -122,7 +122,7 @@ class Solver(ABC, Generic[R, S]):
         """Refuse, with a ConfigError, options that do not fit where the run is to be."""
 
     @classmethod
-    def check_task(cls, options: Any, task: Task, rescaling: str) -> None:
+    def check_task(cls, options: Any, task: Task, rescaling: str, place: Place) -> None:
         """Refuse, with a ConfigError, a task that has what the solver needs but not with these."""
 
     @classmethod

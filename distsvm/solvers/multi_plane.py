@@ -134,11 +134,6 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
     def together(self) -> bool:
         return self.options.asynchronous
 
-    @property
-    def memory_mb(self) -> float:
-        """Limit of the memory for planes, of all workers together."""
-        return self.options.plane_memory_mb
-
     def part_maker(self) -> PartMaker:
         return AscentPartMaker()
 
@@ -147,7 +142,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
 
     def begin(self, risk: BlockRisk, start: np.ndarray | None) -> MultiPlaneState:
         problem = self.problem
-        risk.hold(problem.C, self.memory_mb, problem.seed)
+        risk.hold(problem.C, self.options.plane_memory_mb, problem.seed)
         sigma = 1.0 if problem.weighs_features else max(1.0, 0.5 * risk.n_apart)
         # α = 0 is feasible, with w = 0 and D = 0.
         bounds = Bounds(dual=0.0)

@@ -13,16 +13,16 @@ from typing import Any, ClassVar
 
 from distsvm.errors import ConfigError
 from distsvm.kinds import choice
-from distsvm.messages import Ascended, Ascent
+from distsvm.messages import Ascended
 from distsvm.options import option
 from distsvm.oracles.task import Task
 from distsvm.risks.blocks import BlockRisk
 from distsvm.solvers.base import Place
-from distsvm.solvers.multi_plane import TOL_SHARE, MultiPlane
+from distsvm.solvers.multi_plane import MultiPlane
 from distsvm.solvers.multi_plane_state import MultiPlaneState
 from distsvm.solvers.options import SolverOptions
 from distsvm.solvers.round import Column
-from distsvm.wording import Setting, Value, message
+from distsvm.wording import Setting, message
 from distsvm.workers.sequential_part import SequentialPartMaker
 
 FORMULATIONS = ("crammer-singer", "weston-watkins", "one-vs-rest")
@@ -41,17 +41,10 @@ class SequentialDualOptions(SolverOptions):
         "class; weston-watkins: Σ_ŷ max(0, Δ + s_ŷ − s_y) over ŷ ≠ y; one-vs-rest: max(0, Δ − s_y) "
         "+ Σ_ŷ max(0, Δ + s_ŷ). The last two are for zero-one losses",
     )  # fmt: skip
-
-    def check_with(self, config: Any) -> None:
-        if self.formulation != FORMULATIONS[0] and config.solver not in ("auto", "sequential-dual"):
-            raise ConfigError(
-                message(
-                    "{} is for {}, not {}",
-                    Setting("formulation", self.formulation),
-                    Setting("solver", "sequential-dual"),
-                    Value(config.solver),
-                )
-            )
+    # Of multi-plane's options: no block asks about a part, and α of all examples have to be held.
+    ask_share: ClassVar[float] = 1.0
+    plane_memory_mb: ClassVar[float] = math.inf
+    asynchronous: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
@@ -69,7 +62,7 @@ class SequentialDual(MultiPlane):
     options: Any = SequentialDualOptions()
 
     @classmethod
-    def check_place(cls, options: Any, place: Place) -> None:
+    def check_task(cls, options: Any, task: Task, rescaling: str, place: Place) -> None:
         if place.limited:
             raise ConfigError(
                 message(
@@ -78,22 +71,7 @@ class SequentialDual(MultiPlane):
                     Setting("solver", cls.name),
                 )
             )
-
-    @classmethod
-    def check_task(cls, options: Any, task: Task, rescaling: str) -> None:
         task.check_formulation(options.formulation, rescaling)  # type: ignore[attr-defined]
-
-    @classmethod
-    def default_blocks(cls, options: Any, place: Place) -> int | None:
-        return 1 if place.one_process else None
-
-    @property
-    def together(self) -> bool:
-        return False
-
-    @property
-    def memory_mb(self) -> float:
-        return math.inf
 
     def part_maker(self) -> SequentialPartMaker:
         return SequentialPartMaker(self.options.formulation)
@@ -113,15 +91,11 @@ class SequentialDual(MultiPlane):
         near = state.unseen * state.gap <= self.problem.C * self._eps(state)
         return "all" if near or state.since >= MOST_UNCERTIFIED else "some"
 
-    def _todo(self, risk: BlockRisk, state: MultiPlaneState, ask: str) -> Ascent:
-        return Ascent(
-            number=state.serial, taken=state.taken, sigma=state.sigma, ask=ask, share=1.0,
-            n_passes=1, n_parts=1, least_rate=0.0, tol=TOL_SHARE * self._eps(state),
-            regain=state.regain(),
-        )  # fmt: skip
-
-    def _n_parts(self, risk: BlockRisk) -> int:
-        return 1
+    def _begin_count(self, risk: BlockRisk, state: MultiPlaneState, ask: str) -> None:
+        """Rounds since one that certified are counted; no averaged w is kept."""
+        state.n_asked += 1
+        state.since = 0.0 if ask == "all" else state.since + 1.0
+        state.gained = state.worked = 0.0
 
     def _is_exact(self, answers: Sequence[Ascended]) -> bool:
         """One block's visits raise the dual: to go back on them would take α off their bounds."""

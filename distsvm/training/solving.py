@@ -61,7 +61,7 @@ class Choice:
         check_needs(solver, task)
         options, n_blocks = config.options_of(solver.name), config.n_blocks
         solver.check_place(options, place)
-        solver.check_task(options, task, config.rescaling)
+        solver.check_task(options, task, config.rescaling, place)
         if n_blocks is None:
             n_blocks = solver.default_blocks(options, place)
         return cls(solver, n_blocks)

@@ -29,5 +29,6 @@ class SequentialPart(AscentPart):
     def _begun(self, held: Held) -> Any:
         oracle: Any = self._worker.oracle
         return oracle.sequential(
-            self._formulation, self._worker.weight, held.C_share, held.seed, held.block
-        )
+            self._formulation, self._worker.weight, held.C_share, held.seed, held.block,
+            getattr(self._worker, "team", None),
+        )  # fmt: skip

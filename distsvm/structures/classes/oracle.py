@@ -145,12 +145,13 @@ class ClassOracle(Oracle):
         )
 
     def sequential(
-        self, formulation: str, weight: np.ndarray, C_share: float, seed: int, block: int
-    ) -> SequentialBlock:
+        self, formulation: str, weight: np.ndarray, C_share: float, seed: int, block: int,
+        team: Any = None,
+    ) -> SequentialBlock:  # fmt: skip
         """A block of the sequential dual method; see there."""
         from distsvm.structures.classes.sequential import SequentialBlock
 
-        return SequentialBlock(self, formulation, weight, C_share, seed, block)
+        return SequentialBlock(self, formulation, weight, C_share, seed, block, team)
 
     def call_work(self) -> float:
         return CALL_WORK * float(self.rows.costs().mean()) * self.task.n_codes

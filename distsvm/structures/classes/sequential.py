@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,12 +41,15 @@ class SequentialBlock:
         C / Σc of all examples.
     seed, block : int
         The order of visits depends on both.
+    team : optional
+        Threads whose `map` judges pieces of the examples side by side.
     """
 
     def __init__(
         self, oracle: ClassOracle, formulation: str, weight: np.ndarray, C_share: float,
-        seed: int = 0, block: int = 0,
+        seed: int = 0, block: int = 0, team: Any = None,
     ) -> None:  # fmt: skip
+        self._map = map if team is None else team.map
         self.oracle, self.weight, self.formulation = oracle, weight, formulation
         self.seed, self.block, self.number = seed, block, 0
         self.form = form_of(oracle, formulation, C_share * weight, oracle.slack)
@@ -105,12 +108,16 @@ class SequentialBlock:
     def _judge(self, Z: np.ndarray) -> tuple[float, int]:
         """Σ c_i·H_i at Z, infinite if the time is over before, and the number of those judged."""
         unit = self.oracle.zero_one if self.oracle.slack else 1.0
-        done = 0
-        for rows in self._pieces(np.arange(self.oracle.n)):
+
+        def judge(rows: np.ndarray) -> int:
             if self.oracle.is_late():
-                return math.inf, done
+                return 0
             self.form.judge(rows, Z, self._hinge)
-            done += rows.size
+            return rows.size
+
+        done = sum(self._map(judge, self._pieces(np.arange(self.oracle.n))))
+        if done < self.oracle.n:
+            return math.inf, done
         return unit * float(self.weight @ self._hinge), done
 
     def _loops(self, Z: np.ndarray, todo: Ascent) -> tuple[int, int, Visits, bool]:
