@@ -105,7 +105,9 @@ def _name(config: TrainConfig, task: Task, place: Place, data: Dataset) -> str:
         return named[0]
     one_block = place.one_process and config.n_blocks in (None, 1)
     n_columns = _n_columns(data, task) if one_block and not place.limited else None
-    chosen = task.choose_solver(Circumstances(one_block, place.limited, n_columns))
+    chosen = task.choose_solver(
+        Circumstances(one_block, place.limited, n_columns, config.rescaling)
+    )
     config.check_options_of(chosen)
     return chosen
 

@@ -84,7 +84,7 @@ class ClassTask(Task):
     compiled: ClassVar[bool] = True
     string_inputs: ClassVar[bool] = False
     tables: ClassVar[bool] = True
-    suited_solver: ClassVar[str] = "multi-plane"
+    suited_solver: ClassVar[str] = "sequential-dual"
     capabilities: ClassVar[frozenset[str]] = frozenset({"planes", "steps", "sequential"})
     enumerates: ClassVar[bool] = True
     MANY_COLUMNS: ClassVar[int] = 100
@@ -92,10 +92,14 @@ class ClassTask(Task):
     columns that matter (benchmarks/defaults.py)."""
 
     def choose_solver(self, here: Circumstances) -> str:
-        """As measured: the dual ascent for one block of many columns in memory, else cuts."""
+        """As measured: steps of the dual for one block of many columns in memory, else cuts."""
         few = here.n_columns is not None and here.n_columns < self.MANY_COLUMNS
         if few or here.limited or not here.one_block:
             return "one-slack"
+        try:
+            self.check_formulation(CRAMMER_SINGER, here.rescaling)
+        except ConfigError:
+            return "multi-plane"
         return self.suited_solver
 
     def check_formulation(self, formulation: str, rescaling: str) -> None:
