@@ -76,9 +76,10 @@ class Form(ABC):
 
     @property
     def n_bytes(self) -> int:
-        own = 0 if self.entries.dense else self.entries.values.nbytes + self.entries.columns.nbytes
-        shared = isinstance(self.oracle.rows, DenseRows) or own == 0
-        return sum(array.nbytes for array in self.duals) + (own if shared else 0)
+        """Memory of α, and of dense rows that were copied as sparse ones."""
+        copied = isinstance(self.oracle.rows, DenseRows) and not self.entries.dense
+        arrays = [*self.duals, *(self.entries[:3] if copied else ())]
+        return sum(array.nbytes for array in arrays)
 
     # --- weights ---------------------------------------------------------------------------
 
