@@ -13,6 +13,7 @@ import time
 import warnings
 import zipfile
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -103,6 +104,17 @@ def ud_ewt(folder: str, part: str, n_sentences: int | None = None, prefix: str =
     path = Path(folder) / f"{prefix}{part}.conllu"
     path.write_text("\n\n".join(sentences).rstrip("\n") + "\n\n", encoding="utf-8")
     return str(path)
+
+
+def feature_lists(shard: Any) -> tuple[list[list[list[str]]], list[list[str]]]:
+    """Return a shard of tagged sequences as lists of feature names, and the tags."""
+    names = shard.x.names.tolist()
+    _, columns, entries = shard.x.tokens.arrays()
+    columns, entries = columns.tolist(), entries.tolist()
+    tokens = [[names[j] for j in columns[a:b]] for a, b in pairwise(entries)]
+    starts = shard.x.starts.tolist()
+    tags = shard.y.names[shard.y.codes.values].tolist()
+    return [tokens[a:b] for a, b in pairwise(starts)], [tags[a:b] for a, b in pairwise(starts)]
 
 
 def penn(folder: str, max_length: int, seed: int = 0) -> tuple[Any, Any]:

@@ -23,10 +23,9 @@ import os
 import tempfile
 import time
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
-from support import limited, machine, peer, table, ud_ewt, verdict
+from support import feature_lists, limited, machine, peer, table, ud_ewt, verdict
 
 from distsvm import train
 from distsvm.structures.sequences.readers.conllu import ConlluData
@@ -65,14 +64,8 @@ class Sentences:
         self.data = ConlluData(path, templates=TEMPLATES)
         (spec,) = self.data.specs(1)
         shard = spec.load()
-        self.tags, names = shard.y, shard.x.names.tolist()
-        _, columns, entries = shard.x.tokens.arrays()
-        columns, entries = columns.tolist(), entries.tolist()
-        tokens = [[names[j] for j in columns[a:b]] for a, b in pairwise(entries)]
-        starts = shard.x.starts.tolist()
-        self.features = [tokens[a:b] for a, b in pairwise(starts)]
-        words = shard.y.names[shard.y.codes.values].tolist()
-        self.labels = [words[a:b] for a, b in pairwise(starts)]
+        self.tags = shard.y
+        self.features, self.labels = feature_lists(shard)
 
     def accuracy(self, predicted: list[list[str]]) -> float:
         return score_tags(self.tags, predicted).accuracy

@@ -6,8 +6,8 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import reduce
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, reduce
 from itertools import islice
 from math import ceil
 from operator import add
@@ -24,6 +24,8 @@ from distsvm.errors import DAMAGE, DataError, ModelError, StoreError
 from distsvm.executors import make_executor
 from distsvm.messages import Score
 from distsvm.oracles.description import describe, rebuild
+from distsvm.oracles.oracle import Oracle
+from distsvm.oracles.predictor import Predictor
 from distsvm.oracles.structure import imported
 from distsvm.oracles.task import Task
 from distsvm.oracles.unseen import tell_unseen
@@ -83,10 +85,42 @@ class Model:
             executor, n_workers and executor_options as in train; others are for open_inputs, and
             are those of training for files unless given.
         """
+        if not options and (found := self.predicted_here(data)) is not None:
+            return found
         parts = list(self.predictions(data, **options))
         if parts and isinstance(parts[0], np.ndarray):
             return np.concatenate(parts)
         return [output for part in parts for output in part]
+
+    def predicted_here(self, data: Any) -> Any:
+        """As predict, of inputs in memory, without making shards; None where these are needed."""
+        oracle = self.bound_here(data)
+        return None if oracle is None else oracle.public(oracle.decode_all(self.view))
+
+    def bound_here(self, data: Any) -> Oracle | None:
+        """Return the oracle of inputs in memory, to be asked with `view`; None as above."""
+        if self.predictor is None:
+            return None
+        oracle = self.predictor.bound(data)
+        if oracle is None and self.are_words(data) and (features := self._word_features):
+            return self.predictor.bound(features(self._inputs_of(data)))
+        return oracle
+
+    @cached_property
+    def predictor(self) -> Predictor | None:
+        """What predicts inputs in memory; None where the task has nothing but shards for it.
+
+        It is made once, so w must not change from then on.
+        """
+        return self.task.predictor(self.w)
+
+    @property
+    def view(self) -> Any:
+        """w as the predictor's oracles take it."""
+        return None if self.predictor is None else self.predictor.view
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def predictions(self, data: Any, **options: Any) -> Iterator[Any]:
         """Yield the outputs of predict piece by piece, with little of the data in memory."""
@@ -116,7 +150,7 @@ class Model:
         if not isinstance(opened, TextData):
             return opened
         self.task.of_words(["word"])  # a task that does not take words is refused before reading
-        return LineData(opened, self._word_features())
+        return LineData(opened, self._word_features)
 
     def examples(
         self, data: Any, outputs: Any = None, *, weight: Any = None, **options: Any
@@ -144,11 +178,11 @@ class Model:
 
         Where the task needs features, they are made like those of the training files.
         """
-        return WordData(self._inputs_of(sentences), outputs, self._word_features())
+        return WordData(self._inputs_of(sentences), outputs, self._word_features)
 
     def sentence_pieces(self, sentences: Iterable[Sequence[str]]) -> Iterator[ShardSpec]:
         """Yield pieces of sentences in words while the sentences arrive."""
-        features, first, coming = self._word_features(), 0, iter(sentences)
+        features, first, coming = self._word_features, 0, iter(sentences)
         while some := list(islice(coming, PIECE_SENTENCES)):
             yield WordSpec(self._inputs_of(some, first), None, first, features)
             first += len(some)
@@ -165,6 +199,7 @@ class Model:
                 inputs.append(self.task.of_words(sentence))
         return inputs
 
+    @cached_property
     def _word_features(self) -> Features | None:
         """Return the features of words; None where each sentence is an input."""
         words = structure_of(self.task).words
@@ -314,6 +349,6 @@ def _on_piece(
     if isinstance(spec, LineSpec):
         spec = replace(spec, of_words=task.of_words)
     worker = ShardWorker(spec)
-    worker.scan(task)  # the same checks as in training
+    worker.check(task)
     unseen = worker.attach(task, keep_outputs=True)
     return unseen, function(worker, w)

@@ -39,7 +39,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby, product
+from itertools import product
 from typing import NoReturn, TypeAlias
 
 import numpy as np
@@ -101,6 +101,15 @@ class Term:
                 return None
             return field[:n] if self.attribute == "prefix" else field[-n:]
         return field
+
+    def values(self, fields: Sequence[str]) -> list[str | None]:
+        """Return `value` of each of many fields."""
+        n = self.argument or 0
+        if self.attribute == "prefix":
+            return [field[:n] if len(field) >= n else None for field in fields]
+        if self.attribute == "suffix":
+            return [field[-n:] if len(field) >= n else None for field in fields]
+        return list(map(self.value, fields))
 
 
 BIAS = Term("bias")
@@ -198,11 +207,24 @@ def hashed_columns(names: Sequence[str], bits: int) -> np.ndarray:
 
 
 def shape(word: str, longest_run: int = LONGEST_RUN) -> str:
-    """Return `Xx-Xxd` for `Wi-Fi6`, with at most longest_run equal signs in a row."""
-    signs = "".join(
-        "X" if c.isupper() else "x" if c.islower() else "d" if c.isdigit() else c for c in word
-    )
-    return "".join(c * min(longest_run, len(list(run))) for c, run in groupby(signs))
+    """`Wi-Fi6` as `Xx-Xxd`; at most longest_run of equal signs in a row are kept."""
+    signs = word.translate(_SIGNS)
+    if len(signs) <= longest_run:
+        return signs
+    return re.sub(rf"(.)\1{{{longest_run},}}", r"\1" * longest_run, signs, flags=re.DOTALL)
+
+
+class _Signs(dict[int, str]):
+    """The sign of each letter by its number, as str.translate takes it; made as letters come."""
+
+    def __missing__(self, number: int) -> str:
+        c = chr(number)
+        sign = "X" if c.isupper() else "x" if c.islower() else "d" if c.isdigit() else c
+        self[number] = sign
+        return sign
+
+
+_SIGNS = _Signs()
 
 
 class _Scanner:

@@ -71,6 +71,10 @@ class CompiledEstimator(TrainedEstimator):
         Examples in memory are predicted in this process, files (read as those of fit were) on the
         executor.
         """
+        if "model_" not in vars(self):  # check_is_fitted takes longer than a short sentence
+            check_is_fitted(self)
+        if (found := self.model_.predicted_here(X)) is not None:
+            return found
         parts = self._over(X, None, ShardWorker.predict)
         return [output for part in parts for output in part]
 

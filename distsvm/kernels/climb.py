@@ -98,11 +98,13 @@ def climb(value, gram, alpha, total, sigma, max_steps, tol, step):
             step[down] -= d
         else:
             rest = 0.0 if d == room else rest - d
-        for k in range(m):
-            if up >= 0:
-                value[k] -= sigma * d * gram[k, up]
-            if down >= 0:
-                value[k] += sigma * d * gram[k, down]
+        # Along rows of the matrix, which is symmetric: columns lie all over memory.
+        if up >= 0:
+            for k in range(m):
+                value[k] -= sigma * d * gram[up, k]
+        if down >= 0:
+            for k in range(m):
+                value[k] += sigma * d * gram[down, k]
         gain += d * difference - 0.5 * sigma * d * d * square
     return gain
 

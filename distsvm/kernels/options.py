@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from numba import njit
+from numba import njit, types
 
 ENGINE = Path(__file__).parent
 _folders: set[Path] = set()
@@ -20,13 +20,27 @@ def kernel(function: Callable[..., Any]) -> Any:
     Compiled code is kept on disk, so that only the first run of a machine compiles.
     """
     _forget_once(function)
-    return njit(cache=True, nogil=True)(function)
+    return _for_all_values(njit(cache=True, nogil=True)(function))
 
 
 def summing_kernel(function: Callable[..., Any]) -> Any:
     """As `kernel`, for sums of finite numbers alone, in the order that is fastest."""
     _forget_once(function)
-    return njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})(function)
+    fast = {"reassoc", "contract", "nsz"}
+    return _for_all_values(njit(cache=True, nogil=True, fastmath=fast)(function))
+
+
+def _for_all_values(dispatcher: Any) -> Any:
+    """The kernel, compiled once for a type of argument.
+
+    Where another kernel passes 0 or False as it stands, numba compiles once more for that value.
+    """
+    template = dispatcher.get_call_template
+    dispatcher.get_call_template = lambda args, kws: template(
+        [types.unliteral(arg) for arg in args],
+        {name: types.unliteral(arg) for name, arg in kws.items()},
+    )
+    return dispatcher
 
 
 def _forget_once(function: Callable[..., Any]) -> None:

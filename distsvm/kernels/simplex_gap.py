@@ -68,15 +68,24 @@ def block_slack(alpha, block, limit):
 
 
 @kernel
+def _some_below_zero(values):
+    below = False
+    for k in range(values.size):
+        below = below or values[k] < 0.0
+    return below
+
+
+@kernel
 def make_feasible(alpha, block, limit):
     """Change α in place as little as makes α ≥ 0 and the exact sum of each block ≤ its limit."""
     for j in range(block.size):
         if not alpha[j] > 0.0:
             alpha[j] = 0.0
     slack = block_slack(alpha, block, limit)
-    if not np.any(slack < 0.0):
+    if not _some_below_zero(slack):
         return
-    largest = np.full(limit.size, -1)
+    largest = np.empty(limit.size, np.int64)
+    largest[:] = -1
     for j in range(block.size):
         k = block[j]
         if slack[k] < -4 * EPS * limit[k]:
@@ -90,7 +99,7 @@ def make_feasible(alpha, block, limit):
             if slack[k] < 0.0 and largest[k] >= 0:
                 less = np.nextafter(alpha[largest[k]] + slack[k], -np.inf)
                 alpha[largest[k]] = max(0.0, less)
-        if not np.any(slack < 0.0):
+        if not _some_below_zero(slack):
             return
 
 

@@ -27,6 +27,13 @@ OUT, REFERENCE, WAITING = -1, -2, -3  # where a variable is, if not at a place i
 
 
 @kernel
+def copy_into(out, values):
+    """out[: len(values)] = values; numba's own takes 1.5 s to compile, to word its errors."""
+    for i in range(values.size):
+        out[i] = values[i]
+
+
+@kernel
 def _solve_lower(U, v):
     """v ← U⁻ᵀ v."""
     for k in range(v.size):
@@ -176,7 +183,9 @@ def _rebuild(x, owner, reference, where, waiting, last):
 def _settle(x, block, limit):
     """What rounding took from a block's sum goes to its slack, or else to its largest variable."""
     m = block.size
-    largest = np.arange(m, x.size)
+    largest = np.empty(limit.size, np.int64)
+    for k in range(limit.size):
+        largest[k] = m + k
     for j in range(m):
         if x[m + block[j]] == 0.0 and x[j] > x[largest[block[j]]]:
             largest[block[j]] = j
@@ -231,12 +240,12 @@ def maximise(gram, b, block, limit, start, tol):
     low = np.zeros(m)  # what `gradient` lacks, once sums are exact
     owner = np.empty(n, np.int64)
     alpha = x[:m]
-    alpha[:] = start
+    copy_into(alpha, start)
     make_feasible(alpha, block, limit)
-    x[m:] = block_slack(alpha, block, limit)
+    copy_into(x[m:], block_slack(alpha, block, limit))
     for v in range(n):
         owner[v] = block[v] if v < m else v - m
-    gradient[:m] = b
+    copy_into(gradient, b)
     for j in range(m):
         if alpha[j] > 0.0:
             _add_row(gradient, -alpha[j], gram[j])
@@ -274,7 +283,7 @@ def maximise(gram, b, block, limit, start, tol):
                 stalls = 0 if gap < 0.5 * best else stalls + 1
                 if gap < best:
                     best = gap
-                    best_alpha[:] = alpha
+                    copy_into(best_alpha, alpha)
                 if best <= tol or stalls > PATIENCE:
                     break
                 # Aim a hair below zero: where a limit does not bind, ξ is then 0, not rounding.
@@ -346,5 +355,5 @@ def maximise(gram, b, block, limit, start, tol):
 
     if best == np.inf:
         make_feasible(alpha, block, limit)
-        best_alpha[:] = alpha
+        copy_into(best_alpha, alpha)
     return best_alpha, n_iter

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from distsvm.data.features import frozen
-from distsvm.kernels import climb_sparse, flat_vectors
-from distsvm.kernels.climb import Held
+from distsvm.kernels import flat_vectors
 from distsvm.messages import Planes
 from distsvm.oracles.bound import Bound
-from distsvm.oracles.climber import Climber, Flat, SparseClimber, first_planes, held_planes
+from distsvm.oracles.climber import Climber, Flat, HeldVectors
+from distsvm.oracles.listed import ListedVectors, PlaneParts
 from distsvm.oracles.totals import DenseTotal, Total
 
 
@@ -72,26 +72,31 @@ class PlaneAlgebra(Bound):
 
     # --- the dual ascent -------------------------------------------------------------------
 
+    def vectors(self, size: int) -> HeldVectors:
+        """Room for p of `size` planes of every example."""
+        return ListedVectors(self, size)
+
+    def parts(self, planes: Planes) -> PlaneParts:
+        """Each p as a signed sum of parts of its example, which its planes have in common.
+
+        A part is a run of weights. By default each weight that `flat` names is one; a structure
+        whose planes share runs of many weights names the runs.
+        """
+        index, value, starts = self.flat(planes)
+        one_each = np.arange(index.size + 1)
+        return PlaneParts(starts, index, value, np.full(index.size, -1), one_each, index)
+
+    def part_values(self) -> np.ndarray:
+        """What PlaneParts.at points into."""
+        return np.empty(0)
+
+    def times_of(self, index: np.ndarray) -> np.ndarray | None:
+        """How often a change of each of these weights counts, after `climb_beside`; None: once."""
+        return None
+
     def climber(self, w: np.ndarray, sigma: float) -> Climber:
-        """w as this shard sees it while it changes its own α by σ times their effect.
-
-        Requires w = Σ α·p of all blocks, and no truth's plane in what it visits; ensures that w
-        itself does not change.
-        """
-        return SparseClimber(self, w, sigma)
-
-    def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
-        """⟨p, p'⟩ of these planes (rows and slots of `outputs`) and all of their examples'.
-
-        Requires distinct rows, and no truth's plane among any of these. Ensures held.gram[i, s, k]
-        = held.gram[i, k, s] for each row i, its slot s and every slot k < held.count[i]; features
-        count as `climb_beside` has it.
-        """
-        index, value, starts = self.flat(held_planes(held, outputs, rows)[0])
-        climb_sparse.gram_of_sparse(
-            frozen(rows), frozen(slots), frozen(first_planes(held, rows)), frozen(index),
-            frozen(value), frozen(starts), held, self.dim,
-        )  # fmt: skip
+        """As HeldVectors.climber, over all outputs; where n_outputs says how many there are."""
+        raise NotImplementedError(f"{type(self).__name__} does not enumerate outputs")
 
     def feature_shares(self) -> np.ndarray | None:
         """What part of the shard has each feature, for `climb_beside`; None where it is no use."""

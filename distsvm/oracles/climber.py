@@ -5,19 +5,13 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from distsvm.data.features import frozen
-from distsvm.kernels import changed_rows, climb_sparse
-from distsvm.kernels.changed_rows import ChangedRows
 from distsvm.kernels.climb import Held, Whole
 from distsvm.messages import Planes
 from distsvm.vectors import SparseVector, Vector, compact, index_type
-
-if TYPE_CHECKING:
-    from distsvm.oracles.algebra import PlaneAlgebra
 
 MAX_STEPS = 50
 """Steps within one visit: an example's few planes are nearly solved by then."""
@@ -77,7 +71,7 @@ class Climber(ABC):
 
     @abstractmethod
     def view(self) -> Any:
-        """w + u, in the form that the oracle takes it."""
+        """w + u, in the form that the oracle takes it, until the next visit."""
 
     @abstractmethod
     def change(self) -> Vector:
@@ -88,31 +82,64 @@ class Climber(ABC):
         """Change the weights that others change, too, instead of a copy; before any visit."""
 
 
+class HeldVectors(ABC):
+    """p of all planes that a stock holds, in the form that visits read; planes have slots.
+
+    What it answers depends on the planes and their slots, and not on how they came there.
+    """
+
+    room = 0.0
+    """The part of a stock's memory that is left to them at first."""
+
+    @property
+    @abstractmethod
+    def n_bytes(self) -> int:
+        """The memory that they take, in any order of events that leads to the same planes."""
+
+    @abstractmethod
+    def written(self, planes: Planes) -> tuple[Any, np.ndarray]:
+        """These planes for `put`, and how many bytes each may take at most."""
+
+    @abstractmethod
+    def put(self, written: Any, rows: np.ndarray, slots: np.ndarray, counts: np.ndarray) -> None:
+        """Take in one plane each of distinct examples, which have had `counts` planes so far."""
+
+    @abstractmethod
+    def keep(self, rows: np.ndarray, order: np.ndarray, counts: np.ndarray) -> None:
+        """Of each of these examples keep the planes in the slots order[j, : counts[j]]."""
+
+    @abstractmethod
+    def resize(self, size: int) -> None:
+        """Make room for `size` slots of each example."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Forget all planes."""
+
+    @abstractmethod
+    def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
+        """⟨p, p'⟩ of the planes in these rows and slots and all of their examples'.
+
+        Requires distinct rows, and no truth's plane among any of these. Ensures held.gram[i, s, k]
+        = held.gram[i, k, s] for each row i, its slot s and every slot k < held.count[i]; features
+        count as `climb_beside` has it.
+        """
+
+    @abstractmethod
+    def climber(self, w: np.ndarray, sigma: float) -> Climber:
+        """w as this shard sees it while it changes its own α by σ times their effect.
+
+        Requires w = Σ α·p of all blocks, and no truth's plane in what it visits; ensures that w
+        itself does not change.
+        """
+
+    @abstractmethod
+    def sum(self, held: Held, outputs: Any, share: np.ndarray) -> Vector:
+        """Σ share·p of all planes, by example and slot."""
+
+
 Flat: TypeAlias = "tuple[np.ndarray, np.ndarray, np.ndarray]"
 """Vectors p as index and value of all entries, and where each vector's entries start."""
-
-
-class SparseClimber(Climber):
-    """Over planes that the algebra's `flat` writes down; for a w short enough to be copied."""
-
-    def __init__(self, algebra: PlaneAlgebra, w: np.ndarray, sigma: float) -> None:
-        self._algebra, self._w, self._sigma, self._z = algebra, w, sigma, np.array(w)
-
-    def visit(self, held: Held, outputs: Any, rows: np.ndarray, tol: float) -> Visits:
-        index, value, starts = self._algebra.flat(held_planes(held, outputs, rows)[0])
-        return Visits(*climb_sparse.visit_sparse(
-            frozen(rows), frozen(first_planes(held, rows)), frozen(index), frozen(value),
-            frozen(starts), held, self._sigma, MAX_STEPS, tol, self._z,
-        ))  # fmt: skip
-
-    def view(self) -> Any:
-        return self._algebra.view(frozen(self._w + (self._z - self._w) / self._sigma))
-
-    def change(self) -> Vector:
-        return compact((self._z - self._w) / self._sigma)
-
-    def join(self, live: Live) -> None:
-        self._z = live.get(lambda: self._z)
 
 
 def joined_change(rows: np.ndarray, inner: np.ndarray, last: np.ndarray, dim: int) -> Vector:
@@ -124,50 +151,9 @@ def joined_change(rows: np.ndarray, inner: np.ndarray, last: np.ndarray, dim: in
     return compact(SparseVector(index.astype(index_type(dim)), value, dim))
 
 
-def room_for_changes(columns: np.ndarray, V: np.ndarray, times: np.ndarray) -> ChangedRows:
-    """No weight changed yet, with room for changes of all rows that are in `columns`."""
-    n, r = np.unique(columns).size, V.shape[1]
-    n_words = -(-r // changed_rows.WORD)
-    return ChangedRows(
-        V, np.empty((n, r)), np.empty((n, n_words), np.int64), np.full(V.shape[0], -1, np.int32),
-        np.empty(n, np.int32), np.zeros(1, np.int64), times,
-    )  # fmt: skip
-
-
-def room_for_all_changes(V: np.ndarray, times: np.ndarray) -> ChangedRows:
-    """Every weight counts as changed, by 0: several may change them without making room first."""
-    n, r = V.shape
-    word = changed_rows.WORD
-    bits = [(1 << min(word, r - first)) - 1 for first in range(0, r, word)]
-    mask = np.array(bits, np.uint64).view(np.int64)
-    every = np.arange(n, dtype=np.int32)
-    return ChangedRows(
-        V, np.zeros((n, r)), np.tile(mask, (n, 1)), every, every.copy(), np.array([n]), times
-    )
-
-
-def change_of_rows(changed: ChangedRows, share: float, last: np.ndarray, dim: int) -> Vector:
-    """u: `share` of the rows' changes, and behind the rows, as the last weights, `last`."""
-    rows, end = np.sort(changed.order[: changed.n[0]]), np.flatnonzero(last)
-    n = changed_rows.count_changes(changed)
-    index, value = np.empty(n + end.size, index_type(dim)), np.empty(n + end.size)
-    changed_rows.write_changes(changed, frozen(rows), share, index[:n], value[:n])
-    index[n:], value[n:] = dim - last.size + end, last[end]
-    return compact(SparseVector(index, value, dim))
-
-
 def first_planes(held: Held, rows: np.ndarray) -> np.ndarray:
     """The number of each row's first plane, where the planes of these rows follow one another."""
     return np.cumsum(held.count[rows], dtype=np.int64) - held.count[rows]
-
-
-def held_planes(held: Held, outputs: Any, rows: np.ndarray) -> tuple[Planes, np.ndarray]:
-    """All planes of these examples for the flat map, in their order, and the slot of each.
-
-    The flat map has no need of Δ, which is not held here: their loss is given as q.
-    """
-    row, slot = held_places(held, rows)
-    return Planes.linear(row, outputs[row * held.q.shape[1] + slot], held.q[row, slot]), slot
 
 
 def held_places(held: Held, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -102,10 +102,12 @@ class Contracts:
         )  # fmt: skip
         held.count[row], held.q[row, slot] = 1, planes.q
         oracle.climb_beside(1)
-        oracle.fill_gram(held, outputs, row, slot)
+        vectors = oracle.vectors(1)
+        vectors.put(vectors.written(planes)[0], row, slot, np.zeros_like(slot))
+        vectors.fill_gram(held, outputs, row, slot)
         for number, p in zip(row.tolist(), P, strict=True):
             self._equals(number, "square norm of its plane", held.gram[number, 0, 0], p @ p)
-        climber = oracle.climber(self.w, 1.0)
+        climber = vectors.climber(self.w, 1.0)
         linear = climber.visit(held, outputs, row, 0.0).linear
         alpha, last = held.alpha[row, 0], int(row[-1])
         distance = np.abs(to_dense(climber.change()) - alpha @ P).max()

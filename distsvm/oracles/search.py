@@ -66,6 +66,10 @@ class Search(Bound):
         Ensures one output a row, in their order, or of the first rows alone once time is over.
         """
 
+    def decode_all(self, view: Any) -> Any:
+        """As `decode`, of all examples in their order."""
+        return self.decode(view, np.arange(self.n))
+
     @abstractmethod
     def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
         """Δ(y, ŷ) of each of these examples and outputs.

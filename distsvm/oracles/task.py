@@ -18,6 +18,7 @@ from distsvm.wording import message
 
 if TYPE_CHECKING:
     from distsvm.oracles.oracle import Oracle
+    from distsvm.oracles.predictor import Predictor
 
 
 LATER = {"later": True}
@@ -133,6 +134,14 @@ class Task(ABC):
         weight = float(shard.n) if shard.weight is None else float(shard.weight.sum())
         return Summary(n_examples=shard.n, weight=weight)
 
+    def packed(self, shard: Shard) -> Shard:
+        """The shard as `scan` and `oracle` both need it, made once; errors name the example."""
+        return shard
+
+    def check(self, shard: Shard) -> None:
+        """Refuse what `scan` refuses in a packed shard, where nothing is to be learnt from it."""
+        self.scan(shard)
+
     def shard(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None) -> Shard:
         """A few examples in the form that this task's oracle takes them."""
         return Shard(inputs, outputs, None)
@@ -142,6 +151,10 @@ class Task(ABC):
         from distsvm.oracles.python import PythonOracle
 
         return PythonOracle(self, shard, rescaling)
+
+    def predictor(self, w: np.ndarray) -> Predictor | None:
+        """What predicts inputs in memory with w; None where a shard has to be made of them."""
+        return None
 
     def of_words(self, words: Sequence[str]) -> Sequence[str]:
         """The words of a plain sentence as the task's inputs have them; most tasks take none."""

@@ -185,7 +185,7 @@ class Solver(ABC, Generic[R, S]):
 
 CAPABILITIES = {
     "planes": "sums of planes (accumulate and values)",
-    "steps": "steps of the dual over held planes (climber and fill_gram)",
+    "steps": "steps of the dual over held planes (vectors)",
     "sequential": "exact steps of the dual over all outputs of an example (sequential)",
 }
 """What a solver may need of an oracle, in words."""

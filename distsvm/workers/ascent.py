@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from distsvm import checks
-from distsvm.messages import Ascended, Ascent, Holding, Planes
+from distsvm.messages import Ascended, Ascent, Holding
 from distsvm.oracles.climber import Climber, Live, Visits
 from distsvm.oracles.oracle import Oracle
 from distsvm.oracles.search import Separation
@@ -37,7 +37,6 @@ class BlockAscent:
         c_i.
     C_share : float
         C / Σc of all examples.
-    dim : int
     memory_mb : float
         Limit of the memory for planes.
     seed, block : int
@@ -49,12 +48,12 @@ class BlockAscent:
     """
 
     def __init__(
-        self, oracle: Oracle, weight: np.ndarray, C_share: float, dim: int,
-        memory_mb: float, seed: int = 0, block: int = 0, n_apart: int = 1,
+        self, oracle: Oracle, weight: np.ndarray, C_share: float, memory_mb: float,
+        seed: int = 0, block: int = 0, n_apart: int = 1,
         shares: np.ndarray | None = None,
     ) -> None:  # fmt: skip
         oracle.climb_beside(n_apart, shares)
-        self.oracle, self.weight, self.dim = oracle, weight, dim
+        self.oracle, self.weight = oracle, weight
         self.seed, self.block = seed, block
         self.stock = _stock(oracle, C_share * weight, memory_mb * MEGABYTE)
         self.number = 0
@@ -79,7 +78,7 @@ class BlockAscent:
             self.stock.drop_idle()
         self._before = np.array(self.stock.held.alpha)
         holding = self.holding() if todo.ask == "all" else None
-        climber = self.oracle.climber(w, todo.sigma)
+        climber = self.stock.climber(w, todo.sigma)
         if live is not None:
             climber.join(live)
         upper, exact, n_calls, n_visits, total, late = math.inf, True, 0, 0, Visits(), False
@@ -140,23 +139,17 @@ class BlockAscent:
 
     def holding(self) -> Holding:
         """What the block had before the changes of the last round."""
-        planes, share = self.stock.support(self._earlier())
-        return Holding(self._sum(planes, share), float(share @ planes.q), self.number)
+        return Holding(*self.stock.sum(self._earlier()), self.number)
 
     def _change(self) -> Vector:
         """Σ (change of α)·p of this round, made anew."""
-        return self._sum(*self.stock.support(self.stock.held.alpha - self._earlier()))
+        return self.stock.sum(self.stock.held.alpha - self._earlier())[0]
 
     def _earlier(self) -> np.ndarray:
         """The α before this round, of every plane that the stock has room for by now."""
         alpha = np.zeros_like(self.stock.held.alpha)
         alpha[:, : self._before.shape[1]] = self._before
         return alpha
-
-    def _sum(self, planes: Planes, share: np.ndarray) -> Vector:
-        total = self.oracle.total(self.dim)
-        total.add(planes, share)
-        return total.vector()
 
     def _ask_all(self, point: np.ndarray) -> tuple[int, float, bool]:
         """The oracle on every example at one point: Σ c_i·H_i there, and whether it is exact.

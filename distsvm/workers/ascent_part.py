@@ -53,12 +53,10 @@ class AscentPart(WorkerPart):
         worker, oracle = self._worker, self._worker.oracle
         C_share, memory_mb, seed, n_apart, block = held
         if not isinstance(oracle, PiecedOracle):
-            return BlockAscent(
-                oracle, worker.weight, C_share, worker.dim, memory_mb, seed, block, n_apart
-            )
+            return BlockAscent(oracle, worker.weight, C_share, memory_mb, seed, block, n_apart)
         folder, piece_mb = worker.piece_room()
         return PiecedAscent(
-            oracle, folder, worker.weight, C_share, worker.dim, min(memory_mb, piece_mb), seed,
+            oracle, folder, worker.weight, C_share, min(memory_mb, piece_mb), seed,
             block, n_apart,
         )  # fmt: skip
 

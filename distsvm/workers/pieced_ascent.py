@@ -37,17 +37,17 @@ class PiecedAscent:
         Of a disk of this machine, for the planes.
     memory_mb : float
         Limit of the memory for the planes of one piece.
-    weight, C_share, dim, seed, block, n_apart :
+    weight, C_share, seed, block, n_apart :
         As BlockAscent has them.
     """
 
     def __init__(
-        self, oracle: PiecedOracle, folder: str, weight: np.ndarray, C_share: float, dim: int,
+        self, oracle: PiecedOracle, folder: str, weight: np.ndarray, C_share: float,
         memory_mb: float, seed: int = 0, block: int = 0, n_apart: int = 1,
     ) -> None:  # fmt: skip
         self.oracle, self.weight, self.number = oracle, weight, 0
         self._folder, self._C_share = folder, C_share
-        self._given = dim, memory_mb, seed, block, n_apart
+        self._given = memory_mb, seed, block, n_apart
         # Of the whole block, so that what one piece changes means the same to the next.
         self._shares = oracle.feature_shares() if n_apart > 1 else None
         self._shelf: Shelf | None = None

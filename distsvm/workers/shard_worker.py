@@ -62,9 +62,15 @@ class ShardWorker:
     def scan(self, task: Task) -> Summary:
         """What the task wants to know of the data before it is bound."""
         if not self._specs:
+            self.shard = task.packed(self.shard)
             return task.scan(self.shard)
         parts = (task.scan(load(spec, self._store, mapped=False)) for spec in self._specs)
         return reduce(add, parts)
+
+    def check(self, task: Task) -> None:
+        """Refuse what `scan` refuses; the shard is in memory."""
+        self.shard = task.packed(self.shard)
+        task.check(self.shard)
 
     def attach(
         self,

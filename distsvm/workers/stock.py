@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from distsvm import checks
@@ -11,11 +13,16 @@ from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
 from distsvm.oracles.climber import Climber, Visits, held_places
 from distsvm.oracles.oracle import Oracle
+from distsvm.vectors import Vector
 from distsvm.wording import message
 
 FIRST_SIZE, LEAST_SIZE = 6, 2
 GROWTH = 1.5
 IDLE_VISITS = 12
+SHORT = 0.9
+"""Of the limit: from there on planes without α go at once."""
+RESTORED = 256
+"""Planes of a checkpoint that are written down at a time."""
 
 
 class PlaneStock:
@@ -41,9 +48,12 @@ class PlaneStock:
         self.n_refused = 0
         self.changed = np.zeros(oracle.n, dtype=bool)
         """Examples whose planes are others than those that were last written."""
+        self.vectors = oracle.vectors(0)
         for size in range(FIRST_SIZE, LEAST_SIZE - 1, -1):
             self._make(size)
-            if self.n_bytes <= max_bytes:
+            self.vectors.resize(size)
+            n_bytes = self.n_bytes / (1.0 - self.vectors.room)
+            if n_bytes <= max_bytes:
                 return
         raise ConfigError(
             message(
@@ -51,12 +61,13 @@ class PlaneStock:
                 "their block (or of their piece of it, an eighth of {worker_memory_mb}) is {} MB",
                 LEAST_SIZE,
                 f"{oracle.n:,}",
-                f"{self.n_bytes / 2**20:.3g}",
+                f"{n_bytes / 2**20:.3g}",
                 f"{max_bytes / 2**20:.3g}",
             )
         )
 
     def _make(self, size: int) -> None:
+        """Room for `size` planes of every example, without any yet."""
         n = self.oracle.n
         self.size = size
         self.held = Held(
@@ -72,6 +83,10 @@ class PlaneStock:
 
     @property
     def n_bytes(self) -> int:
+        return self._table_bytes + self.vectors.n_bytes
+
+    @property
+    def _table_bytes(self) -> int:
         held = self.held
         arrays = (held.count, held.total, held.gap, held.gram, *self._tables())
         return sum(array.nbytes for array in arrays) + getattr(self.outputs, "nbytes", 0)
@@ -100,9 +115,19 @@ class PlaneStock:
         output, q = self.outputs[row * self.size + slot], self.held.q[row, slot]
         return Planes(row, output, q, q if self.loss is self.held.q else self.loss[row, slot])
 
+    def sum(self, alpha: np.ndarray) -> tuple[Vector, float]:
+        """Σ α·p and Σ α·q, for any α of this stock's shape."""
+        row, slot = np.nonzero(alpha)
+        linear = float(alpha[row, slot] @ self.held.q[row, slot])
+        return self.vectors.sum(self.held, self.outputs, alpha), linear
+
     def filled_rows(self) -> np.ndarray:
         """The examples that a visit may change."""
         return np.flatnonzero(self.held.count)
+
+    def climber(self, w: np.ndarray, sigma: float) -> Climber:
+        """As HeldVectors.climber."""
+        return self.vectors.climber(w, sigma)
 
     def visit(self, climber: Climber, rows: np.ndarray, tol: float) -> Visits:
         """Raise the dual over the planes of each of these examples in turn."""
@@ -120,12 +145,17 @@ class PlaneStock:
         self.held.idle[planes.row[old], known[old].argmax(axis=1)] = 0
         new = np.flatnonzero(~known.any(axis=1))
         planes, key = planes.take(new), key[new]
+        written, n_bytes = self.vectors.written(planes)
+        fits = (n_bytes == 0) | (self.n_bytes + np.cumsum(n_bytes) <= self.max_bytes)
         slot = self._free_slots(planes.row)
         if (slot < 0).any() and self._grow():
             slot = self._free_slots(planes.row)
-        self.n_refused += int(np.count_nonzero(slot < 0))
-        kept = np.flatnonzero(slot >= 0)
-        self._put(planes.take(kept), key[kept], slot[kept])
+        kept = np.flatnonzero(fits & (slot >= 0))
+        if kept.size < len(planes):
+            self.n_refused += len(planes) - kept.size
+            planes, key, slot = planes.take(kept), key[kept], slot[kept]
+            written, _ = self.vectors.written(planes)
+        self._put(planes, written, key, slot)
 
     def _free_slots(self, rows: np.ndarray) -> np.ndarray:
         """A slot for a plane of each of these examples; −1 where all have α."""
@@ -136,24 +166,26 @@ class PlaneStock:
         slot[full] = np.where(idle.max(axis=1, initial=-1) < 0, -1, idle.argmax(axis=1))
         return slot
 
-    def _put(self, planes: Planes, key: np.ndarray, slot: np.ndarray) -> None:
+    def _put(self, planes: Planes, written: Any, key: np.ndarray, slot: np.ndarray) -> None:
         held, row = self.held, planes.row
         self.changed[row] = True
+        self.vectors.put(written, row, slot, held.count[row])
         held.count[row] = np.maximum(held.count[row], slot + 1)
         self.key[row, slot], held.q[row, slot], self.loss[row, slot] = key, planes.q, planes.loss
         held.alpha[row, slot], held.idle[row, slot] = 0.0, 0
         self.outputs[row * self.size + slot] = planes.output
-        self.oracle.fill_gram(held, self.outputs, row, slot)
+        self.vectors.fill_gram(held, self.outputs, row, slot)
 
     def _grow(self) -> bool:
         """Make room for more planes of every example, unless that would take too much memory."""
         size = int(np.ceil(GROWTH * self.size))
         # The Gram matrices, which grow with the square, are most of it.
-        if self.n_bytes * GROWTH**2 > self.max_bytes:
+        if self._table_bytes * GROWTH**2 + self.vectors.n_bytes > self.max_bytes:
             return False
         old, tables, before = self.held, self._tables(), self.size
         planes, slot = self._all()
         self._make(size)
+        self.vectors.resize(size)
         held = self.held
         held.count[:], held.gap[:] = old.count, old.gap
         for mine, theirs in zip(self._tables(), tables, strict=True):
@@ -163,9 +195,11 @@ class PlaneStock:
         return True
 
     def drop_idle(self) -> None:
-        """Forget planes that have had no α for many visits."""
+        """Forget planes that have had no α for many visits; for one, where memory is short."""
+        is_short = self.vectors.n_bytes > 0 and self.n_bytes > SHORT * self.max_bytes
+        n_visits = 1 if is_short else IDLE_VISITS
         held = self.held
-        idle = (held.alpha == 0) & (held.idle >= IDLE_VISITS) & self._filled(slice(None))
+        idle = (held.alpha == 0) & (held.idle >= n_visits) & self._filled(slice(None))
         rows = np.flatnonzero(idle.any(axis=1))
         if not rows.size:
             return
@@ -177,6 +211,7 @@ class PlaneStock:
         gram = np.take_along_axis(held.gram[rows], order[:, :, None], axis=1)
         held.gram[rows] = np.take_along_axis(gram, order[:, None, :], axis=2)
         held.count[rows] = kept.sum(axis=1)
+        self.vectors.keep(rows, order, held.count[rows])
         row = np.repeat(rows, held.count[rows])
         moved, slot = np.nonzero(self._filled(rows))
         source = order[moved, slot]
@@ -240,8 +275,17 @@ class PlaneStock:
         count = np.bincount(row, minlength=n)
         gram = checks.finite("gram", state["gram"], int((count**2).sum()))
         self._make(size)
+        self.vectors.clear()
+        self.vectors.resize(size)
         held = self.held
-        held.count[:], held.gap[:] = count, gap
+        for at in range(size):
+            same = np.flatnonzero(slot == at)
+            for start in range(0, same.size, RESTORED):
+                some = same[start : start + RESTORED]
+                written, _ = self.vectors.written(planes.take(some))
+                self.vectors.put(written, row[some], slot[some], held.count[row[some]])
+            held.count[row[same]] += 1
+        held.gap[:] = gap
         held.q[row, slot], self.loss[row, slot] = planes.q, planes.loss
         held.alpha[row, slot], held.idle[row, slot] = alpha, idle
         self.key[row, slot] = self.oracle.keys(planes.output)
@@ -254,7 +298,7 @@ class PlaneStock:
         """n_bytes with room for `size` planes of each example."""
         held = self.held
         fixed = held.count.nbytes + held.total.nbytes + held.gap.nbytes
-        by_plane = (self.n_bytes - fixed - held.gram.nbytes) / self.size
+        by_plane = (self._table_bytes - fixed - held.gram.nbytes) / self.size
         return fixed + by_plane * size + held.gram.nbytes * (size / self.size) ** 2
 
     def _pairs(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ from distsvm.kernels.climb import Whole
 from distsvm.messages import Planes
 from distsvm.oracles.climber import Climber, Visits
 from distsvm.oracles.oracle import Oracle
+from distsvm.vectors import Vector
 
 
 class WholeStock:
@@ -60,6 +61,13 @@ class WholeStock:
         planes = Planes.linear(row, outputs, self.oracle.losses(row, outputs))
         return planes, alpha[row, number]
 
+    def sum(self, alpha: np.ndarray) -> tuple[Vector, float]:
+        """Σ α·p and Σ α·q, for any α of this stock's shape."""
+        planes, share = self.support(alpha)
+        total = self.oracle.total(self.oracle.dim)
+        total.add(planes, share)
+        return total.vector(), float(share @ planes.q)
+
     changed = None
     """Planes of no example are written."""
 
@@ -72,6 +80,10 @@ class WholeStock:
     def filled_rows(self) -> np.ndarray:
         """The examples that a visit may change."""
         return np.arange(self.oracle.n)
+
+    def climber(self, w: np.ndarray, sigma: float) -> Climber:
+        """As Oracle.climber."""
+        return self.oracle.climber(w, sigma)
 
     def visit(self, climber: Climber, rows: np.ndarray, tol: float) -> Visits:
         """Raise the dual over all outputs of each of these examples in turn."""

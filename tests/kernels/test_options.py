@@ -2,7 +2,7 @@
 
 import pytest
 
-from distsvm.kernels.options import forget_stale_code
+from distsvm.kernels.options import forget_stale_code, kernel
 
 
 @pytest.mark.parametrize("changed", ["own/inner.py", "engine/climb.py"])
@@ -20,3 +20,16 @@ def test_compiled_code_is_forgotten_when_any_kernel_changes(tmp_path, changed):
     (tmp_path / changed).write_text("a changed")
     forget_stale_code(own, engine)
     assert not compiled.exists()
+
+
+def test_a_value_passed_as_it_stands_compiles_no_kernel_of_its_own():
+    @kernel
+    def inner(x, n, doubled):
+        return (2.0 * x if doubled else x) + n
+
+    @kernel
+    def outer(x, n, doubled):
+        return inner(x, n, doubled) + inner(x, 0, False) + inner(x, -1, True)
+
+    assert outer(1.5, 2, True) == 5.0 + 1.5 + 2.0
+    assert len(inner.signatures) == 1

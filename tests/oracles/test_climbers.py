@@ -109,7 +109,7 @@ class Holding:
     def check_visits(self, sigma):
         """u, linear and gain of some visits; all begin at another w, with the α so far."""
         stock, oracle, w = self.stock, self.oracle, self.point()
-        held, climber = stock.held, oracle.climber(w, sigma)
+        held, climber = stock.held, stock.climber(w, sigma)
         before = held.alpha.copy()
         gain = linear = 0.0
         for _ in range(2):
@@ -167,7 +167,7 @@ class WholeHolding(Holding):
     def check_best(self, sigma):
         """After a visit no plane of its example is better than those with α, nor the truth."""
         w, i = self.point(), int(self.rng.integers(self.oracle.n))
-        climber, held = self.oracle.climber(w, sigma), self.stock.held
+        climber, held = self.stock.climber(w, sigma), self.stock.held
         self.stock.visit(climber, np.array([i]), 0.0)
         at = w + sigma * to_dense(climber.change())
         value = np.array([q - p @ at for p, q in self.planes(i)])

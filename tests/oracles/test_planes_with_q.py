@@ -96,7 +96,7 @@ def test_the_dual_ascent(found):
     oracle.climb_beside(1)
     stock = PlaneStock(oracle, np.full(oracle.n, 0.3), 1e9)
     stock.insert(planes)
-    held, climber = stock.held, oracle.climber(w, 1.0)
+    held, climber = stock.held, stock.climber(w, 1.0)
     np.testing.assert_allclose(held.gram[row, 0, 0], (P**2).sum(axis=1))
     visits = stock.visit(climber, row, 0.0)
     alpha = held.alpha[row, 0]

@@ -51,7 +51,7 @@ def planes_of(found):
 def visit(stock, rows, seed):
     w = np.random.default_rng(seed).standard_normal(TASK.dim)
     rows = np.array(rows, dtype=np.int64)
-    ORACLE.climber(w, 1.0).visit(stock.held, stock.outputs, rows, 0.0)
+    stock.visit(stock.climber(w, 1.0), rows, 0.0)
 
 
 def contents(stock):
@@ -210,7 +210,7 @@ def test_outputs_of_many_lengths_stay_with_their_planes(seed, grows):
         w = rng.standard_normal(task.dim)
         found = oracle.separate(oracle.view(w), every).planes
         stock.insert(found.take(np.flatnonzero(found.loss > 0)))
-        oracle.climber(w, 1.0).visit(stock.held, stock.outputs, every, 0.0)
+        stock.visit(stock.climber(w, 1.0), every, 0.0)
         if grow:
             assert stock._grow()
         stock.held.idle[rng.random(stock.held.idle.shape) < 0.2] = IDLE_VISITS
@@ -220,7 +220,9 @@ def test_outputs_of_many_lengths_stay_with_their_planes(seed, grows):
     kept = stock.outputs[row * stock.size + slot]
     assert np.array_equal(oracle.keys(kept), stock.key[row, slot])
     assert np.array_equal(oracle.losses(row, kept), held.q[row, slot])
-    oracle.fill_gram(held, stock.outputs, row, slot)
+    for each in range(stock.size):
+        same = slot == each
+        stock.vectors.fill_gram(held, stock.outputs, row[same], slot[same])
     for i in range(N):
         m = held.count[i]
         np.testing.assert_allclose(gram[i, :m, :m], held.gram[i, :m, :m])

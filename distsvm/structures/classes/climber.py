@@ -8,13 +8,63 @@ import numpy as np
 
 from distsvm.data.features import DenseRows, frozen
 from distsvm.kernels.climb import Held, Whole
-from distsvm.oracles.climber import MAX_STEPS, Climber, Live, Visits, joined_change
+from distsvm.messages import Planes
+from distsvm.oracles.climber import (
+    MAX_STEPS,
+    Climber,
+    HeldVectors,
+    Live,
+    Visits,
+    joined_change,
+)
 from distsvm.structures.classes.kernels import climb_held as climb_classes
 from distsvm.structures.classes.kernels import climb_whole
 from distsvm.vectors import Vector, compact
 
 if TYPE_CHECKING:
     from distsvm.structures.classes.oracle import ClassOracle
+
+
+class ClassVectors(HeldVectors):
+    """p of each plane is its row of features, times a difference of codes: nothing is stored."""
+
+    n_bytes = 0
+
+    def __init__(self, oracle: ClassOracle) -> None:
+        self._oracle = oracle
+
+    def written(self, planes: Planes) -> tuple[None, np.ndarray]:
+        return None, np.zeros(len(planes))
+
+    def put(self, written: None, rows: np.ndarray, slots: np.ndarray, counts: np.ndarray) -> None:
+        """Nothing to do, as in all that follows: nothing is stored."""
+
+    def keep(self, rows: np.ndarray, order: np.ndarray, counts: np.ndarray) -> None:
+        pass
+
+    def resize(self, size: int) -> None:
+        pass
+
+    def clear(self) -> None:
+        pass
+
+    def fill_gram(
+        self, held: Held, outputs: np.ndarray, rows: np.ndarray, slots: np.ndarray
+    ) -> None:
+        oracle = self._oracle
+        climb_classes.gram_of_classes(
+            frozen(rows), frozen(slots), oracle.coding, held, frozen(outputs), oracle.square_norms
+        )
+
+    def climber(self, w: np.ndarray, sigma: float) -> Climber:
+        return self._oracle.climber(w, sigma)
+
+    def sum(self, held: Held, outputs: np.ndarray, share: np.ndarray) -> Vector:
+        row, slot = np.nonzero(share)
+        planes = Planes.linear(row, outputs[row * share.shape[1] + slot], held.q[row, slot])
+        total = self._oracle.total(self._oracle.dim)
+        total.add(planes, share[row, slot])
+        return total.vector()
 
 
 class ClassView(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.data import TableData
+from distsvm.data.features import as_rows
 from distsvm.estimators.form import EstimatorForm, all_chunks
 from distsvm.estimators.validation import (
     checked_examples,
@@ -16,7 +17,7 @@ from distsvm.estimators.validation import (
     checked_weight,
     names_of_features,
 )
-from distsvm.structures.classes.oracle import ClassOracle
+from distsvm.structures.classes.predictor import ClassPredictor
 from distsvm.structures.classes.task import ClassTask
 
 
@@ -64,9 +65,11 @@ class LinearForm(EstimatorForm):
 
     def _decisions(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the decision function of a few rows at a time."""
-        oracle = self.oracle(X)
-        assert isinstance(oracle, ClassOracle)
-        view = oracle.view(self.estimator.model_.w)
+        predictor: Any = self.estimator.model_.predictor
+        assert isinstance(predictor, ClassPredictor)
+        # As fit had as many columns and finite values, which were checked again.
+        oracle = predictor.over(as_rows(checked_features(self.estimator, X)))
+        assert oracle is not None
         for rows in all_chunks(oracle):
-            scores = oracle.scores(view, rows)
+            scores = oracle.scores(predictor.view, rows)
             yield scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores

@@ -15,7 +15,6 @@ from distsvm.data.features import DenseRows, Rows, SparseRows, frozen
 from distsvm.data.shard import Names, Shard
 from distsvm.errors import DataError
 from distsvm.kernels import rows as row_kernels
-from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
 from distsvm.oracles.bound import MOST_ROWS, power_of_two
 from distsvm.oracles.oracle import Oracle
@@ -23,6 +22,7 @@ from distsvm.oracles.packing import Numbering
 from distsvm.oracles.search import Separation
 from distsvm.structures.classes.climber import (
     ClassClimber,
+    ClassVectors,
     ClassView,
     DenseClassClimber,
     SparseClassClimber,
@@ -139,10 +139,8 @@ class ClassOracle(Oracle):
         dense = isinstance(self.rows, DenseRows)
         return (DenseClassClimber if dense else SparseClassClimber)(self, w, sigma)
 
-    def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
-        climb_classes.gram_of_classes(
-            frozen(rows), frozen(slots), self.coding, held, frozen(outputs), self.square_norms
-        )
+    def vectors(self, size: int) -> ClassVectors:
+        return ClassVectors(self)
 
     def sequential(
         self, formulation: str, weight: np.ndarray, C_share: float, seed: int, block: int,
@@ -250,6 +248,20 @@ class ClassOracle(Oracle):
             checks.within("truth", np.delete(truth, unfit), -1, self.task.labels.size)
         new.n, new.names = new.rows.n_rows, names
         new.truth, new.weight = given.get("truth"), given.get("weight")
+        new._measure()
+        return new
+
+    def beside(self, rows: Rows) -> ClassOracle:
+        """An oracle like this one of other rows, which have no labels."""
+        new: ClassOracle = object.__new__(type(self))  # as copy.copy, in a fifth of its time
+        vars(new).update(vars(self))
+        if isinstance(rows, DenseRows):
+            new.rows = DenseRows(frozen(rows.values))
+        else:
+            values, columns, starts = map(frozen, rows.arrays())
+            new.rows = SparseRows(values, columns, starts, rows.n_columns)
+        new.n, new.names = rows.n_rows, Names(range(rows.n_rows), 0)
+        new.truth, new.weight = None, None
         new._measure()
         return new
 

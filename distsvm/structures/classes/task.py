@@ -24,6 +24,7 @@ from distsvm.oracles.shared_options import loss_scale_option
 from distsvm.oracles.task import LATER, Circumstances, Task
 from distsvm.structures.classes.option_kinds import ClassWeight, Losses
 from distsvm.structures.classes.oracle import ClassOracle
+from distsvm.structures.classes.predictor import ClassPredictor
 from distsvm.structures.classes.scan import summarise
 from distsvm.structures.classes.sequential_form import CRAMMER_SINGER
 from distsvm.vectors import SparseVector
@@ -355,6 +356,9 @@ class ClassTask(Task):
 
     def oracle(self, shard: Shard, rescaling: str) -> ClassOracle:
         return ClassOracle(self, shard, rescaling)
+
+    def predictor(self, w: np.ndarray) -> ClassPredictor:
+        return ClassPredictor(self, w)
 
     def carry(self, w: np.ndarray, earlier: Task) -> np.ndarray:
         """w of an earlier task of this kind, with zeros for features and classes it had not."""

@@ -12,6 +12,7 @@ import numpy as np
 from distsvm.structures.sequences.oracle import SequenceOracle
 from distsvm.structures.sequences.rows import TagRows
 from distsvm.structures.sequences.tag_scores import TagScores, score_tags
+from distsvm.structures.sequences.view import View
 from distsvm.workers.shard_worker import ShardWorker
 
 
@@ -34,6 +35,11 @@ def best_tags(worker: ShardWorker, w: np.ndarray, k: int) -> list[list[tuple[lis
     """The k best tag sequences of each example with their scores ⟨w, Ψ⟩, best first."""
     oracle = worker.oracle
     assert isinstance(oracle, SequenceOracle)
-    outputs, scores = oracle.n_best(oracle.view(w), np.arange(oracle.n), k)
+    return ranked_tags(oracle, oracle.view(w), k)
+
+
+def ranked_tags(oracle: SequenceOracle, view: View, k: int) -> list[list[tuple[list[str], float]]]:
+    """Return the k best tag sequences of each example with their scores, best first."""
+    outputs, scores = oracle.n_best(view, np.arange(oracle.n), k)
     ranked = list(zip(oracle.public(outputs), scores.values.tolist(), strict=True))
     return [ranked[start:stop] for start, stop in pairwise(scores.starts.tolist())]

@@ -8,11 +8,13 @@ from operator import add
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from distsvm.errors import ConfigError
 from distsvm.estimators.compiled import REQUIRED, CompiledEstimator, weighted_share
 from distsvm.options import declared, documented, usual
-from distsvm.structures.sequences.answers import best_tags, tag_scores, tags_of
+from distsvm.structures.sequences.answers import best_tags, ranked_tags, tag_scores, tags_of
+from distsvm.structures.sequences.oracle import SequenceOracle
 from distsvm.structures.sequences.tag_scores import TagScores
 from distsvm.structures.sequences.task import SequenceTask
 from distsvm.workers.shard_worker import ShardWorker
@@ -70,6 +72,11 @@ class SequenceTagger(CompiledEstimator):
         """
         if not (isinstance(k, (int, np.integer)) and k >= 1):
             raise ConfigError("k", k, "a whole number ≥ 1")
+        check_is_fitted(self)
+        oracle = self.model_.bound_here(X)
+        if oracle is not None:
+            assert isinstance(oracle, SequenceOracle)
+            return ranked_tags(oracle, self.model_.view, int(k))
         parts = self._over(X, None, partial(best_tags, k=int(k)))
         return [ranked for part in parts for ranked in part]
 

@@ -25,7 +25,14 @@ class Names:
 
     @classmethod
     def of(cls, names: Iterable[str]) -> Names:
-        return cls._of([str(name).encode("utf-8", "surrogatepass") for name in names])
+        texts = list(map(str, names))
+        letters = "".join(texts)  # encoded at once, in a tenth of the time
+        data = np.frombuffer(letters.encode("utf-8", "surrogatepass"), np.uint8)
+        starts = offsets(np.fromiter(map(len, texts), np.int64, len(texts)))
+        if data.size > len(letters):
+            first_bytes = np.flatnonzero((data & 0xC0) != 0x80)
+            starts = np.append(first_bytes, data.size)[starts]
+        return cls(data, starts)
 
     @classmethod
     def _of(cls, encoded: list[bytes]) -> Names:

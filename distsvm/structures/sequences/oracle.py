@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,30 +16,25 @@ from distsvm.data.features import SparseRows, frozen
 from distsvm.data.ragged import Ragged, offsets, spread
 from distsvm.data.shard import Names, Shard
 from distsvm.errors import DataError
-from distsvm.kernels import changed_rows
 from distsvm.kernels import rows as row_kernels
-from distsvm.kernels.changed_rows import ChangedRows
-from distsvm.kernels.climb import Held
 from distsvm.messages import Planes
 from distsvm.oracles.bound import MOST_SEQUENCES, power_of_two
-from distsvm.oracles.climber import room_for_changes
+from distsvm.oracles.listed import PlaneParts
 from distsvm.oracles.oracle import Oracle
 from distsvm.oracles.packing import Numbering
 from distsvm.oracles.search import Separation
-from distsvm.structures.sequences.climber import SequenceClimber
 from distsvm.structures.sequences.kernels import (
-    climb_paths,
+    path_parts,
     viterbi,
     viterbi_counts,
     viterbi_many,
     viterbi_planes,
     viterbi_tokens,
 )
-from distsvm.structures.sequences.kernels.climb_paths import Chain
 from distsvm.structures.sequences.packing import broken_rules, packed, tokens_of, truth_of
 from distsvm.structures.sequences.rows import TagRows
 from distsvm.structures.sequences.totals import SequenceTotal
-from distsvm.structures.sequences.view import View, chain_view
+from distsvm.structures.sequences.view import Chain, View, chain_view
 from distsvm.vectors import add_into
 
 if TYPE_CHECKING:
@@ -75,7 +70,6 @@ class SequenceOracle(Oracle):
         self.no_bias = frozen(np.zeros(n_labels))
         self.forbidden = task.forbidden()
         self._measure()
-        self._changed: ChangedRows | None = None
         self._times: tuple[np.ndarray, float] | None = None
         self._by_count = self.hamming and self.slack and self.truth is not None
         if self._by_count:
@@ -115,13 +109,13 @@ class SequenceOracle(Oracle):
     def emissions(self, view: View, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Scores of all tags of these sequences' tokens, (n_tokens, L), and where each starts."""
         lengths = self.lengths[rows]
-        which = frozen(spread(self.starts[rows], lengths))
-        out = np.empty((which.size, self.n_labels))
-        if view.change is None:
-            row_kernels.sparse_products(*self.sparse(), which, view.V, self.no_bias, out)
-        else:
-            changed_rows.changed_products(*self.sparse(), which, *view.change, out)
-        return frozen(out), frozen(offsets(lengths))
+        tokens = spread(self.starts[rows], lengths)
+        return self._emissions_of(view, tokens), frozen(offsets(lengths))
+
+    def _emissions_of(self, view: View, tokens: np.ndarray) -> np.ndarray:
+        out = np.empty((tokens.size, self.n_labels))
+        row_kernels.sparse_products(*self.sparse(), frozen(tokens), view.V, self.no_bias, out)
+        return frozen(out)
 
     def separate(self, view: View, rows: np.ndarray) -> Separation:
         emissions, starts = self.emissions(view, rows)
@@ -159,7 +153,6 @@ class SequenceOracle(Oracle):
         return np.where(np.repeat(alone, np.diff(starts)), truth, chosen)
 
     def values(self, view: View, planes: Planes) -> np.ndarray:
-        assert view.change is None, "a climber's view is for searches"
         values, truth = np.empty(len(planes)), self.all_truth()
         viterbi_planes.plane_values(
             *self.sparse(), self.starts, truth.values, frozen(planes.row),
@@ -178,46 +171,33 @@ class SequenceOracle(Oracle):
         return np.bincount(own, minlength=self.task.n_features) / max(1, self.extent)
 
     def climb_beside(self, n_blocks: int, shares: np.ndarray | None = None) -> None:
-        share = self.feature_shares() if shares is None else shares
-        times = 1.0 + (n_blocks - 1) * share / (share + COMMON)
-        self._times, self._changed = (frozen(times), float(n_blocks)), None
+        self._times = None
+        if n_blocks > 1:
+            share = self.feature_shares() if shares is None else shares
+            times = 1.0 + (n_blocks - 1) * share / (share + COMMON)
+            self._times = times, float(n_blocks)
 
-    def climber(self, w: np.ndarray, sigma: float) -> SequenceClimber:
-        return SequenceClimber(self, w, sigma)
+    def times_of(self, index: np.ndarray) -> np.ndarray | None:
+        if self._times is None:
+            return None
+        features, chain = self._times
+        return np.append(features, chain)[np.minimum(index // self.n_labels, features.size)]
 
-    def changed_rows(self, V: np.ndarray) -> ChangedRows:
-        """V with no row changed; whatever the last climber changed is forgotten."""
-        if self._changed is None:
-            own = slice(*self.tokens.starts[[0, -1]])
-            self._changed = room_for_changes(self.tokens.columns[own], V, self._weighed()[0])
-        else:
-            changed_rows.forget(self._changed)
-            self._changed = self._changed._replace(V=V)
-        return self._changed
+    def parts(self, planes: Planes) -> PlaneParts:
+        factors = planes.q if self.slack else np.ones(len(planes))
+        return PlaneParts(*path_parts.parts_of_paths(
+            *self.sparse(), self.starts, self.all_truth().values, frozen(planes.row),
+            frozen(planes.output.starts), frozen(planes.output.values), frozen(factors),
+            self.task.n_features, self.n_labels, self.task.order == 2,
+        ))  # fmt: skip
 
-    def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
-        climb_paths.gram_of_paths(
-            frozen(rows), frozen(slots), self.sentences, held, frozen(outputs.first),
-            outputs.values, self.slack, self.n_labels, self.task.order == 2,
-        )  # fmt: skip
+    def part_values(self) -> np.ndarray:
+        return self.tokens.values
 
     def call_work(self) -> float:
         n_tokens, n_entries = float(self.starts[-1]), float(self.tokens.starts[-1])
         steps = self.n_labels ** (self.task.order + 1)
         return CALL_WORK * (n_entries * self.n_labels + n_tokens * steps) / max(1, self.n)
-
-    def _weighed(self) -> tuple[np.ndarray, float]:
-        if self._times is None:
-            self.climb_beside(1)
-        assert self._times is not None
-        return self._times
-
-    @property
-    def sentences(self) -> climb_paths.Sentences:
-        """The shard as the climbing kernels take it."""
-        return climb_paths.Sentences(
-            *self.sparse(), self.starts, self.all_truth().values, *self._weighed()
-        )
 
     def total(self, dim: int) -> SequenceTotal:
         return SequenceTotal(self)
@@ -229,12 +209,28 @@ class SequenceOracle(Oracle):
         done = 0
         for piece in self.chunks(rows):
             emissions, starts = self.emissions(view, piece)
-            found, score = output[done : done + starts[-1]], np.empty(piece.size)
-            no_truth = frozen(np.zeros(found.size, np.int16))
-            viterbi.best_paths(emissions, starts, no_truth, 0.0, *view.chain, found, score)
-            self._check_possible(piece, score)
-            done += found.size
+            self._fill_best(view, emissions, starts, piece, output[done : done + starts[-1]])
+            done += int(starts[-1])
         return Ragged(output, offsets(self.lengths[rows]))
+
+    def decode_all(self, view: View) -> Ragged:
+        output = np.empty(self.extent, np.int16)
+        for first in range(0, self.n, self.piece):
+            rows = np.arange(first, min(first + self.piece, self.n))
+            starts = self.starts[first : first + rows.size + 1]
+            a, b = starts[0], starts[-1]
+            emissions = self._emissions_of(view, np.arange(a, b))
+            self._fill_best(view, emissions, frozen(starts - a), rows, output[a:b])
+        return Ragged(output, self.starts)
+
+    def _fill_best(
+        self, view: View, emissions: np.ndarray, starts: np.ndarray, rows: np.ndarray,
+        output: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Write the best paths of these sequences to `output`."""
+        no_truth, score = frozen(np.zeros(output.size, np.int16)), np.empty(rows.size)
+        viterbi.best_paths(emissions, starts, no_truth, 0.0, *view.chain, output, score)
+        self._check_possible(rows, score)
 
     def n_best(self, view: View, rows: np.ndarray, k: int) -> tuple[Ragged, Ragged]:
         """The k best distinct outputs of each of these sequences, best first, and their scores.
@@ -269,6 +265,16 @@ class SequenceOracle(Oracle):
     def public(self, outputs: Ragged) -> list[list[str]]:
         tags = self.task.tags()[outputs.values].tolist()
         return [tags[a:b] for a, b in pairwise(outputs.starts.tolist())]
+
+    def beside(self, tokens: SparseRows, starts: np.ndarray) -> SequenceOracle:
+        """An oracle like this one of other sequences, which have no tags."""
+        new: SequenceOracle = object.__new__(type(self))  # as copy.copy, in a fifth of its time
+        vars(new).update(vars(self))
+        new.tokens, new.starts = tokens, frozen(starts)
+        new.lengths, new.n = np.diff(new.starts), starts.size - 1
+        new.names, new.truth, new.weight = Names(range(new.n), 0), None, None
+        new._measure()
+        return new
 
     # --- what cannot be trained on ---------------------------------------------------------
 

@@ -9,9 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from distsvm.data.features import DenseRows, SparseRows, check_real, frozen
-from distsvm.data.ragged import Ragged
+from distsvm.data.ragged import Ragged, offsets
 from distsvm.data.shard import Shard
 from distsvm.errors import DataError
+from distsvm.structures.sequences.kernels import token_entries
 from distsvm.structures.sequences.rows import SequenceRows, TagRows, pack_sequences, pack_tags
 
 if TYPE_CHECKING:
@@ -50,15 +51,9 @@ def tokens_of(x: SequenceRows, task: SequenceTask, shard: Shard) -> tuple[Sparse
     _check_finite(x, values, columns, entries, starts, shard)
     place = task.places(x)
     columns = place[columns]
-    known = columns >= 0
-    entries = entries.astype(np.int64)
-    if not known.all():
-        kept = np.concatenate([[0], np.cumsum(known)])
-        values, columns, entries = values[known], columns[known], kept[entries]
-    columns = columns.astype(np.int32)
     hashed = task.hash_bits is not None and x.names is not None
-    values, columns, entries = _in_order(values, columns, entries, task.n_features, hashed)
-    tokens = SparseRows(frozen(values), frozen(columns), frozen(entries), task.n_features)
+    longest = int(np.diff(entries).max(initial=0))
+    tokens = in_order(values, columns, entries, longest, task.n_features, hashed)
     return tokens, frozen(starts)
 
 
@@ -125,15 +120,34 @@ def _check_finite(
         )
 
 
-def _in_order(
-    values: np.ndarray, columns: np.ndarray, entries: np.ndarray, n_columns: int, hashed: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows with increasing columns; where names were hashed, those of one column are one entry."""
+def in_order(
+    values: np.ndarray,
+    columns: np.ndarray,
+    entries: np.ndarray,
+    longest: int,
+    n_columns: int,
+    hashed: bool,
+) -> SparseRows:
+    """Rows with increasing columns, copied; entries of columns below 0 are left out.
+
+    Where names were `hashed`, several of a row may have one column: they are added up. No row has
+    more than `longest` entries.
+    """
+    if not hashed and longest <= token_entries.LONG:
+        columns, values = columns.astype(np.int32), np.array(values)
+        entries = entries.astype(np.int64)
+        token_entries.order_tokens(columns, values, entries)
+        n = int(entries[-1])
+        return SparseRows(frozen(values[:n]), frozen(columns[:n]), frozen(entries), n_columns)
+    known = columns >= 0
+    values, columns, entries = values[known], columns[known], offsets(known)[entries]
+    if hashed:
+        values = values.astype(np.float64)
     shape = (entries.size - 1, n_columns)
-    values = values.astype(np.float64) if hashed else np.array(values)
-    matrix = sparse.csr_matrix((values, np.array(columns), np.array(entries)), shape=shape)
+    matrix = sparse.csr_matrix((values, columns.astype(np.int32), entries), shape=shape)
     if hashed:
         matrix.sum_duplicates()
     else:
         matrix.sort_indices()
-    return matrix.data, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int64)
+    columns, entries = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int64)
+    return SparseRows(frozen(matrix.data), frozen(columns), frozen(entries), n_columns)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,9 @@ from distsvm.data.features import SparseRows
 from distsvm.data.ragged import Ragged, offsets, spread
 from distsvm.data.shard import Names
 from distsvm.errors import DataError
+from distsvm.structures.sequences.flat_tokens import FlatTokens, flat_tokens
+from distsvm.structures.sequences.kernels import token_entries
+from distsvm.structures.sequences.names import Names as EncodedNames
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +39,15 @@ class SequenceRows:
     tokens: SparseRows
     starts: np.ndarray
     names: np.ndarray | None
+
+    @cached_property
+    def encoded_names(self) -> EncodedNames:
+        """The names, which there must be, as bytes."""
+        assert self.names is not None
+        return EncodedNames.of(self.names.tolist())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def n_rows(self) -> int:
@@ -143,11 +157,43 @@ def pack_sequences(inputs: Sequence[Sequence[Any]], names: Names | None = None) 
     dict of names to values: a number, True or False, or a text, which becomes the feature
     "name:text" of value 1, as python-crfsuite has it. Features of value 0 are left out.
     """
+    given = flat_tokens(inputs)
+    packed = None if given is None else _numbered(given)
+    return packed or _packed_one_by_one(inputs, names or Names(range(len(inputs))))
+
+
+def _numbered(given: FlatTokens) -> SequenceRows | None:
+    """The sequences with their names numbered as they come; None where something is wrong."""
+    number_of = numbers_as_they_come()
+    try:
+        columns = np.fromiter(map(number_of.__getitem__, given.names), np.int32, len(given.names))
+    except TypeError:  # a name that cannot be a key
+        return None
+    if not {str}.issuperset(map(type, number_of)):
+        return None
+    values, entries = given.values, given.entries
+    token_entries.add_repeats(columns, values, entries, np.full(len(number_of), -1))
+    n = int(entries[-1])
+    columns, values = columns[:n], values[:n]
+    values = values.astype(np.int8 if (values == 1).all() else np.float64)
+    names = np.empty(len(number_of), dtype=object)
+    names[:] = list(number_of)
+    return SequenceRows(SparseRows(values, columns, entries, names.size), given.starts, names)
+
+
+def numbers_as_they_come() -> defaultdict[Any, int]:
+    """A dictionary that gives the next number to a key that is looked up for the first time."""
+    number_of: defaultdict[Any, int] = defaultdict()
+    number_of.default_factory = number_of.__len__
+    return number_of
+
+
+def _packed_one_by_one(inputs: Sequence[Sequence[Any]], names: Names) -> SequenceRows:
+    """Tokens of any kinds; what is wrong is refused with its place."""
     number_of: dict[str, int] = {}
     columns: list[int] = []
     values: list[float] = []
     entries, starts = [0], [0]
-    names = names or Names(range(len(inputs)))
     for example, tokens in enumerate(inputs):
         if isinstance(tokens, (str, bytes)) or not isinstance(tokens, Iterable):
             raise DataError(f"{names[example]}: {tokens!r} is no list of tokens")
@@ -168,21 +214,28 @@ def pack_sequences(inputs: Sequence[Sequence[Any]], names: Names | None = None) 
 
 def pack_tags(outputs: Sequence[Sequence[str]], names: Names | None = None) -> TagRows:
     """Tag sequences given as lists of str; `names` is what messages call them."""
-    number_of: dict[str, int] = {}
-    codes: list[int] = []
-    starts = [0]
     names = names or Names(range(len(outputs)))
+    if not {list, tuple}.issuperset(map(type, outputs)):
+        outputs = [_tag_list(tags, names, example) for example, tags in enumerate(outputs)]
+    if not {str}.issuperset(map(type, chain.from_iterable(outputs))):
+        _check_tags(outputs, names)
+    number_of, lengths = numbers_as_they_come(), np.array(list(map(len, outputs)), np.int64)
+    codes = np.array(list(map(number_of.__getitem__, chain.from_iterable(outputs))), np.int32)
+    return TagRows(Ragged(codes, offsets(lengths)), np.array(list(number_of), dtype=str))
+
+
+def _tag_list(tags: Any, names: Names, example: int) -> Sequence[Any]:
+    if isinstance(tags, (str, bytes)) or not isinstance(tags, Iterable):
+        raise DataError(f"{names[example]}: {tags!r} is no list of tags")
+    return list(tags)
+
+
+def _check_tags(outputs: Sequence[Sequence[Any]], names: Names) -> None:
     for example, tags in enumerate(outputs):
-        if isinstance(tags, (str, bytes)) or not isinstance(tags, Iterable):
-            raise DataError(f"{names[example]}: {tags!r} is no list of tags")
         for tag in tags:
             if not isinstance(tag, str):
                 kind = type(tag).__name__
                 raise DataError(f"{names[example]}: the tag {tag!r} is of type {kind}, not str")
-            codes.append(number_of.setdefault(tag, len(number_of)))
-        starts.append(len(codes))
-    labels = Ragged(np.array(codes, dtype=np.int32), np.array(starts, dtype=np.int64))
-    return TagRows(labels, np.array(list(number_of), dtype=str))
 
 
 def _token_features(token: Any, place: int) -> Iterable[tuple[str, float]]:

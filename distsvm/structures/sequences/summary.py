@@ -9,7 +9,7 @@ import numpy as np
 
 from distsvm.data.shard import Shard
 from distsvm.messages import Summary
-from distsvm.structures.sequences.names import NameCounts, Names, merged
+from distsvm.structures.sequences.names import NameCounts, merged
 from distsvm.structures.sequences.rows import SequenceRows, TagRows
 
 MERGED = 1 << 21
@@ -67,8 +67,9 @@ def summarise_sequences(shard: Shard) -> SequenceSummary:
         tokens = x.tokens.rows(int(x.starts[0]), int(x.starts[-1]))
         seen = np.bincount(tokens.arrays()[1], minlength=len(x.names))
         used = np.flatnonzero(seen)
-        named = (NameCounts(Names.of(x.names[used].tolist()), seen[used]),)
-        named[0].names.keys  # noqa: B018 - made by the workers, and sent along
+        names = x.encoded_names
+        names.keys  # noqa: B018 - made by the workers, and sent along
+        named = (NameCounts(names if used.size == len(names) else names[used], seen[used]),)
     return SequenceSummary(
         n_examples=shard.n,
         weight=float(own.sum()),

@@ -28,6 +28,7 @@ from distsvm.oracles.task import Task
 from distsvm.structures.sequences.names import Names
 from distsvm.structures.sequences.oracle import SequenceOracle
 from distsvm.structures.sequences.packing import packed
+from distsvm.structures.sequences.predictor import TagPredictor
 from distsvm.structures.sequences.rows import SequenceRows, pack_sequences, pack_tags
 from distsvm.structures.sequences.rules import Rules, forbidden_pairs
 from distsvm.structures.sequences.summary import SequenceSummary, summarise_sequences
@@ -108,6 +109,12 @@ class SequenceTask(Task):
 
     def scan(self, shard: Shard) -> SequenceSummary:
         return summarise_sequences(packed(shard))
+
+    def packed(self, shard: Shard) -> Shard:
+        return packed(shard)
+
+    def check(self, shard: Shard) -> None:
+        packed(shard)
 
     def prepare(self, summary: Summary) -> SequenceTask:
         assert isinstance(summary, SequenceSummary)
@@ -210,11 +217,17 @@ class SequenceTask(Task):
                 raise DataError("the features have only numbers, the model knows them by name")
             own = np.arange(x.tokens.n_columns)
             return np.where(own < self.n_features, own, -1)
+        if self.dictionary is not None and self.hash_bits is None:
+            return self.dictionary.find(x.encoded_names)
+        return self.columns_of(x.names.tolist())
+
+    def columns_of(self, names: list[str]) -> np.ndarray:
+        """The column of each of these names, −1 where it has none."""
         if self.hash_bits is not None:
-            return hashed_columns(x.names.tolist(), self.hash_bits)
+            return hashed_columns(names, self.hash_bits)
         if self.dictionary is None:
             raise DataError("the features have names, the model knows them only by number")
-        return self.dictionary.find(Names.of(x.names.tolist()))
+        return self.dictionary.find(Names.of(names))
 
     def tag_places(self, names: Any) -> np.ndarray:
         """The number of each of these tags, −1 where it is none of ours."""
@@ -328,6 +341,9 @@ class SequenceTask(Task):
 
     def oracle(self, shard: Shard, rescaling: str) -> SequenceOracle:
         return SequenceOracle(self, shard, rescaling)
+
+    def predictor(self, w: np.ndarray) -> TagPredictor:
+        return TagPredictor(self, w)
 
     def cost(self, x: Any) -> float:
         """T·L², or T·L³ in second order; T alone before the tags are known."""

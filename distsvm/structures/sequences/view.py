@@ -7,23 +7,26 @@ from typing import NamedTuple
 import numpy as np
 
 from distsvm.data.features import frozen
-from distsvm.kernels.changed_rows import ChangedRows
-from distsvm.structures.sequences.kernels.climb_paths import Chain
 
 Tables = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """table, opening, start and end of kernels/viterbi.py."""
 
 
-class View(NamedTuple):
-    """The emissions' weights V, which are not copied, and the chain's tables, which are small.
+class Chain(NamedTuple):
+    """Weights of the labels' order; pairs and triples are empty at order 1."""
 
-    `change` is None, or (changed, share): some features' weights are changed, by this share of what
-    `changed` has.
-    """
+    transitions: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    pairs: np.ndarray
+    triples: np.ndarray
+
+
+class View(NamedTuple):
+    """The emissions' weights V, which are not copied, and the chain's tables, which are small."""
 
     V: np.ndarray
     chain: Tables
-    change: tuple[ChangedRows, float] | None = None
 
 
 def chain_view(parts: Chain, forbidden: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Tables:

@@ -13,7 +13,10 @@ from distsvm.data.templates import Templates, as_templates
 from distsvm.errors import DataError
 from distsvm.structures.sequences import STRUCTURE
 from distsvm.structures.sequences.readers.token_rows import FIRST_CODE, Field, token_rows
-from distsvm.structures.sequences.rows import SequenceRows
+from distsvm.structures.sequences.rows import SequenceRows, pack_sequences
+
+FEW_WORDS = 100
+"""Up to here features are made one by one: those of many words at once take a while to begin."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class WordFeatures:
 
     def __call__(self, sentences: Sequence[Sequence[str]]) -> SequenceRows:
         words = [word for sentence in sentences for word in sentence]
+        if len(words) <= FEW_WORDS:
+            return pack_sequences([self.templates.features(sentence) for sentence in sentences])
         distinct = list(dict.fromkeys(words))
         number = {word: code for code, word in enumerate(distinct, FIRST_CODE)}
         codes = np.array([number[word] for word in words], dtype=np.int32)

@@ -15,7 +15,7 @@ def most_violated(scores, truth, losses, zero_one, slack, output, loss, value):
     truth is among the candidates, with value 0, so value ≥ 0. Δ is zero_one·[y ≠ ŷ] where that is
     above 0, else losses[y, ŷ].
     """
-    delta = np.full(scores.shape[1], zero_one)
+    delta = np.empty(scores.shape[1])
     for i in range(truth.size):
         s = scores[i]
         y = truth[i]
@@ -23,7 +23,8 @@ def most_violated(scores, truth, losses, zero_one, slack, output, loss, value):
             delta[:] = zero_one
             delta[y] = 0.0
         else:
-            delta[:] = losses[y]
+            for c in range(delta.size):  # not an array's slice, which takes 1.5 s to compile
+                delta[c] = losses[y, c]
         best = -1
         highest = -np.inf
         if slack:

@@ -49,7 +49,8 @@ def path_values(emissions, starts, truth, output, q, slack, table, opening, star
         value[m] = q[m] * (1.0 - margin) if slack else q[m] - margin
         if value[m] < 0.0:
             value[m], q[m] = 0.0, 0.0
-            output[first:stop] = truth[first:stop]
+            for t in range(first, stop):
+                output[t] = truth[t]
 
 
 @kernel

@@ -19,6 +19,7 @@ from distsvm.data.templates import (
     hashed_columns,
     label_of,
 )
+from distsvm.structures.sequences.rows import numbers_as_they_come
 
 TOKENS_AT_A_TIME = 1 << 14
 FIRST_CODE = 2  # 0 and 1 are the places before and after a sentence
@@ -173,10 +174,8 @@ class _Batch:
         key = (term.attribute, term.argument)
         if key not in self._values:
             ends = [None, None] if term.is_affix else [BEFORE, AFTER]
-            values = ends + [term.value(text) for text in self._fields[term.column].distinct]
-            number: dict[str, int] = {}
-            value_of = [
-                -1 if value is None else number.setdefault(value, len(number)) for value in values
-            ]
-            self._values[key] = list(number), np.array(value_of, dtype=np.int32)
+            values = ends + term.values(self._fields[term.column].distinct)
+            number_of = numbers_as_they_come()
+            value_of = [-1 if value is None else number_of[value] for value in values]
+            self._values[key] = list(number_of), np.array(value_of, dtype=np.int32)
         return self._values[key]

@@ -21,6 +21,7 @@ from distsvm.structures.trees.kernels.cky_rows import (
     clear_row,
     loss_of,
     mark_labels,
+    same_rows,
 )
 from distsvm.structures.trees.kernels.cky_trees import best_change, extract, no_change
 
@@ -68,7 +69,8 @@ def search(
         if cell_of(0, n_words + 1) <= max_slots:  # every cell has a slot
             longest = max(longest, n_words)
     n_cells = cell_of(0, longest + 1)
-    labels = np.full(n_cells, -1, np.int64)
+    labels = np.empty(n_cells, np.int64)
+    labels[:] = -1
     begin, end = np.empty(2 * longest, np.int64), np.empty(2 * longest, np.int64)
     stratified = mode == SLACK and kind == F1
     augmented = mode != PREDICT and kind != ZERO_ONE
@@ -119,7 +121,7 @@ def search(
             no_change(), row,
         )  # fmt: skip
         found[i] = 1
-        if mode != PREDICT and kind == ZERO_ONE and np.all(row == y):
+        if mode != PREDICT and kind == ZERO_ONE and same_rows(y, row):
             change = best_change(tables, weights, chart, items, sentence, row, begin, end)
             if change.span < 0:
                 found[i] = 0

@@ -78,8 +78,8 @@ def make_items(size):
 def more_items(items, n_items):
     """Return a copy of the items with twice the capacity."""
     new = make_items(2 * items.symbol.size)
-    new.symbol[:n_items] = items.symbol[:n_items]
-    new.score[:n_items] = items.score[:n_items]
+    for t in range(n_items):
+        new.symbol[t], new.score[t] = items.symbol[t], items.score[t]
     return new
 
 
@@ -114,7 +114,8 @@ def fill(tables, weights, words, labels, costs, stratified, chart, items, max_it
     n_chains = tables.chain_top.size
     first = chart.first
     n_items = 0
-    best = np.full(tables.row_starts.size - 1, -np.inf)
+    best = np.empty(tables.row_starts.size - 1)
+    best[:] = -np.inf
     touched = np.empty(best.size, np.int64)
     pending = 0.0
     for j in range(1, n_words + 1):

@@ -32,8 +32,8 @@ F1_BRACKETS = 3
 def chain_weights(w, rules, starts, pair, n_pairs):
     """Return each chain's weight, and the best and second best chain of each pair."""
     weight = np.zeros(starts.size - 1)
-    best = np.full(n_pairs, -1, np.int32)
-    second = np.full(n_pairs, -1, np.int32)
+    best, second = np.empty(n_pairs, np.int32), np.empty(n_pairs, np.int32)
+    best[:], second[:] = -1, -1
     for c in range(weight.size):
         for e in range(starts[c], starts[c + 1]):
             weight[c] += w[rules[e]]
@@ -52,7 +52,10 @@ def chain_weights(w, rules, starts, pair, n_pairs):
 def clear_row(words, row):
     """Write the row of a sentence without a tree; return whether every word has an entry."""
     row[:] = NO_TREE
-    return np.all(words >= 0)
+    n_without = 0
+    for place in range(words.size):
+        n_without += words[place] < 0
+    return n_without == 0
 
 
 @kernel
@@ -248,8 +251,17 @@ def losses(kind, scale, tables, truth, truth_starts, values, starts, out):
 
 
 @kernel
+def same_rows(truth, found):
+    """Return whether two rows of one sentence are the same tree; UNSEEN matches nothing."""
+    n_different = 0
+    for e in range(truth.size):
+        n_different += truth[e] != found[e] or truth[e] == UNSEEN
+    return n_different == 0
+
+
+@kernel
 def _loss(kind, tables, y, found, labels, begin, end):
-    same = np.all(y == found) and not np.any(y == UNSEEN)  # UNSEEN matches nothing
+    same = same_rows(y, found)
     if same or kind == ZERO_ONE:
         return 0.0 if same else 1.0
     n_words = (y.size // 2 + 1) // 2

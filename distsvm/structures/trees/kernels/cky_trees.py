@@ -111,13 +111,13 @@ def best_change(tables, weights, chart, items, words, row, begin, end):
                 found = Change(s, np.int64(other), -1, -1)
         if step == LEAF:
             continue
-        result = tables.step_result[step]
+        result = np.int64(tables.step_result[step])
         if chain != PREFIX:
             score = chart.bottom[slot, result - tables.n_tags]
         else:
             score = item_score(chart, items, slot, result)
         other, split, _, value = find_step(
-            tables, weights, chart, items, i, j, 0, result, score, step, end[s + 1]
+            tables, weights, chart, items, i, j, 0, result, score, np.int64(step), end[s + 1]
         )
         if value != -np.inf and score - value < least:
             least = score - value

@@ -61,7 +61,8 @@ def flat_trees(
         if n + m + m_true > index.size:
             room = 2 * (n + m + m_true)
             more_index, more_value = np.empty(room, np.int64), np.empty(room)
-            more_index[:n], more_value[:n] = index[:n], value[:n]
+            for e in range(n):
+                more_index[e], more_value[e] = index[e], value[e]
             index, value = more_index, more_value
         for r in range(m + m_true):
             rule = rules[r]

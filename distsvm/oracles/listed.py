@@ -1,0 +1,301 @@
+"""Held planes as flat lists over the weights in use; kernels/lists.py says how they are kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from distsvm.data.features import frozen
+from distsvm.kernels import climb_lists, lists
+from distsvm.kernels.climb import Held
+from distsvm.kernels.lists import Active, Records
+from distsvm.messages import Planes
+from distsvm.oracles.climber import MAX_STEPS, Climber, HeldVectors, Live, Visits
+from distsvm.vectors import SparseVector, Vector, compact, index_type
+
+if TYPE_CHECKING:
+    from distsvm.oracles.algebra import PlaneAlgebra
+
+SPARE = 2
+"""Arrays get so many times the room that their contents take, and are copied when it is full."""
+ID_BYTES, PART_BYTES, TERM_BYTES = 4, 20, 12
+WEIGHT_BYTES = 64
+"""Of a weight in use: its id, its place in the table, and its numbers in a climber."""
+FEW_WEIGHTS = 4096
+"""Ids that have no use and are left alone, however few others there are."""
+PIECE = 32
+"""Visits between two looks at what others have changed."""
+
+
+class PlaneParts(NamedTuple):
+    """Planes as signed sums of parts. Plane j has the terms starts[j] … starts[j + 1] − 1.
+
+    Term t is `factor` times the part of that `key` of the plane's example; one key is the same part
+    in all planes of an example. The part has the weights weights[entries[t]] …, with values from
+    part_values()[at[t]] on, or all 1 where `at` is −1.
+    """
+
+    starts: np.ndarray
+    key: np.ndarray
+    factor: np.ndarray
+    at: np.ndarray
+    entries: np.ndarray
+    weights: np.ndarray
+
+
+class ListedVectors(HeldVectors):
+    """Every p as a list of parts, every part as a list of ids of weights."""
+
+    room = 0.5
+
+    def __init__(self, algebra: PlaneAlgebra, size: int) -> None:
+        self._algebra, self._n = algebra, algebra.n
+        self.values = frozen(algebra.part_values())
+        self.clear()
+        self.resize(size)
+
+    def clear(self) -> None:
+        ids, parts, terms = _room_for(np.zeros(3, np.int64))
+        n = self._n
+        self.records = Records(
+            **ids, **parts, **terms, ends=np.zeros((n, 0), np.int32),
+            first=np.zeros((n, 3), np.int64), length=np.zeros((n, 3), np.int64),
+            used=np.zeros(3, np.int64), live=np.zeros(3, np.int64),
+        )  # fmt: skip
+        self.active = Active(
+            np.empty(0, np.int64), np.empty(0, np.int32), np.full(1, -1, np.int32),
+            np.zeros(2, np.int64),
+        )  # fmt: skip
+        self.times, self._zeros = np.empty(0), np.zeros(0)
+        # The ids by their weights, and these weights.
+        self._order, self._index = np.empty(0, np.int64), np.empty(0, np.int64)
+
+    def resize(self, size: int) -> None:
+        ends = np.zeros((self._n, size), np.int32)
+        before = self.records.ends[:, :size]
+        ends[:, : before.shape[1]] = before
+        self.records = self.records._replace(ends=ends)
+
+    @property
+    def n_bytes(self) -> int:
+        records = self.records
+        tables = records.ends.nbytes + records.first.nbytes + records.length.nbytes
+        lists = SPARE * int(records.live @ (ID_BYTES, PART_BYTES, TERM_BYTES))
+        return tables + lists + WEIGHT_BYTES * int(self.active.counts[1])
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights that have an id, by id."""
+        return self.active.weight[: self.active.counts[0]]
+
+    # --- planes that come and go -----------------------------------------------------------
+
+    def written(self, planes: Planes) -> tuple[PlaneParts, np.ndarray]:
+        given = PlaneParts(*map(frozen, self._algebra.parts(planes)))
+        n_terms = np.diff(given.starts)
+        n_ids = np.diff(given.entries[given.starts])
+        by_term = SPARE * (PART_BYTES + TERM_BYTES)
+        return given, by_term * n_terms + (SPARE * ID_BYTES + WEIGHT_BYTES) * n_ids
+
+    def put(
+        self, written: PlaneParts, rows: np.ndarray, slots: np.ndarray, counts: np.ndarray
+    ) -> None:
+        order = np.tile(np.arange(self.records.ends.shape[1]), (rows.size, 1))
+        order[np.arange(rows.size), slots] = -1
+        self._write(rows, order, np.maximum(counts, slots + 1), written)
+
+    def keep(self, rows: np.ndarray, order: np.ndarray, counts: np.ndarray) -> None:
+        none, starts = np.zeros(0, np.int64), np.zeros(rows.size + 1, np.int64)
+        nothing = PlaneParts(starts, none, np.zeros(0), none, starts[:1], none)
+        self._write(rows, order, counts, PlaneParts(*map(frozen, nothing)))
+
+    def _write(
+        self, rows: np.ndarray, order: np.ndarray, counts: np.ndarray, planes: PlaneParts
+    ) -> None:
+        counts = counts.astype(np.int64)  # kernels are compiled once
+        n, before = planes.key.size, int(self.active.counts[0])
+        self._make_room(self.records.length[rows].sum(axis=0) + (planes.weights.size, n, n))
+        self._make_weights(planes.weights.size)
+        lists.write_records(
+            frozen(rows), frozen(order), frozen(counts), tuple(planes), self.records, self.active
+        )
+        self._count_times(before)
+
+    def _make_room(self, needed: np.ndarray) -> None:
+        """Room for so many ids, parts and terms more: all records move to larger arrays."""
+        old = self.records
+        room = (old.ids.size, old.key.size, old.terms.size)
+        if (old.used + needed <= room).all():
+            return
+        ids, parts, terms = _room_for(SPARE * (old.live + needed))
+        new = old._replace(**ids, **parts, **terms)
+        lists.move_records(old, new)
+        self.records = new
+
+    def _make_weights(self, n_more: int) -> None:
+        """Ids for so many weights more."""
+        active, n = self.active, int(self.active.counts[0])
+        if n + n_more <= active.weight.size:
+            return
+        room = SPARE * (n + n_more)
+        weight, uses = np.empty(room, np.int64), np.empty(room, np.int32)
+        weight[:n], uses[:n] = active.weight[:n], active.uses[:n]
+        table = np.full(1 << int(2 * room - 1).bit_length(), -1, np.int32)
+        self.active = Active(weight, uses, table, active.counts)
+        lists.fill_table(self.active)
+
+    def _count_times(self, before: int) -> None:
+        """Find out how often changes of the weights from this id on count."""
+        times = self._algebra.times_of(self.weights[before:])
+        if times is not None:
+            self.times = np.concatenate([self.times[:before], times])
+
+    def _forget_weights(self) -> None:
+        """Forget weights without a use once they are the most; other ones get new ids."""
+        n, n_used = self.active.counts.tolist()
+        if n > SPARE * n_used + FEW_WEIGHTS:
+            lists.forget_unused(self.records, self.active)
+            lists.fill_table(self.active)
+            self._count_times(0)
+            self._order, self._index = self._order[:0], self._index[:0]
+
+    # --- what is done with them ------------------------------------------------------------
+
+    def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
+        if self._zeros.size < self.weights.size:
+            self._zeros = np.zeros(self.active.weight.size)
+        climb_lists.gram_of_lists(
+            frozen(rows), frozen(slots), self.records, self.values, held, frozen(self.times),
+            self._zeros,
+        )  # fmt: skip
+
+    def climber(self, w: np.ndarray, sigma: float) -> ListClimber:
+        self._forget_weights()
+        return ListClimber(self._algebra, self, w, sigma)
+
+    def sum(self, held: Held, outputs: Any, share: np.ndarray) -> Vector:
+        out = np.zeros(self.weights.size)
+        climb_lists.sum_of_lists(frozen(share), self.records, self.values, out)
+        return self.vector(out)
+
+    def vector(self, by_id: np.ndarray) -> Vector:
+        """The vector that has these numbers at the weights with an id."""
+        self._sort()
+        dim, n = self._algebra.dim, self._index.size
+        index, value = np.empty(n, index_type(dim)), np.empty(n)
+        n = lists.filled(frozen(by_id), frozen(self._order), frozen(self._index), index, value)
+        return compact(SparseVector(index[:n], value[:n], dim))
+
+    def _sort(self) -> None:
+        """Merge the weights that have come since into those that are sorted."""
+        n = self._order.size
+        new = self.weights[n:]
+        if new.size:
+            order = np.argsort(new)
+            places = np.searchsorted(self._index, new[order])
+            self._order = np.insert(self._order, places, n + order)
+            self._index = np.insert(self._index, places, new[order])
+
+
+def _room_for(needed: np.ndarray) -> tuple[dict[str, np.ndarray], ...]:
+    """The arrays of so many ids, parts and terms."""
+    n_ids, n_parts, n_terms = needed.tolist()
+    return (
+        {"ids": np.empty(n_ids, np.uint32)},
+        {
+            "stops": np.empty(n_parts, np.int32), "at": np.empty(n_parts, np.int64),
+            "key": np.empty(n_parts, np.int64),
+        },
+        {"terms": np.empty(n_terms, np.uint32), "factors": np.empty(n_terms)},
+    )  # fmt: skip
+
+
+class ListClimber(Climber):
+    """Visits change a number for each weight in use; the oracle reads a copy of all of w.
+
+    The copy is made when it is first asked for, and afterwards told what has changed.
+    """
+
+    def __init__(
+        self, algebra: PlaneAlgebra, vectors: ListedVectors, w: np.ndarray, sigma: float
+    ) -> None:
+        self._algebra, self._vectors, self._w, self._sigma = algebra, vectors, w, sigma
+        # By id: w as it was, w + σ·u, and what of that the copy of w has heard of.
+        self._base = w[vectors.weights]
+        self._z, self._told = self._base.copy(), np.empty(0)
+        self._copy: np.ndarray | None = None
+        self._shared = False
+        # Ids that the copy of w has to be told of; None where there may be any.
+        self._touched: list[np.ndarray] | None = None
+
+    def visit(self, held: Held, outputs: Any, rows: np.ndarray, tol: float) -> Visits:
+        self._extend()
+        if not self._shared:
+            return self._visited(held, rows, tol)
+        total, vectors = Visits(), self._vectors
+        for start in range(0, rows.size, PIECE):
+            some = rows[start : start + PIECE]
+            assert self._copy is not None
+            climb_lists.hear_changes(
+                frozen(some), vectors.records, frozen(vectors.weights), frozen(vectors.times),
+                self._sigma, frozen(self._base), self._z, self._told, self._copy,
+            )  # fmt: skip
+            total = total.plus(self._visited(held, some, tol))
+            self._tell()
+        return total
+
+    def _visited(self, held: Held, rows: np.ndarray, tol: float) -> Visits:
+        vectors, told = self._vectors, self._touched or []
+        room = int(vectors.records.length[rows, 0].sum())
+        if self._touched is None or sum(ids.size for ids in told) + room > self._base.size:
+            self._touched, room = None, 0  # a list would be longer than that of all ids
+        touched = np.empty(room, np.uint32)
+        *visits, n = climb_lists.visit_lists(
+            frozen(rows), vectors.records, vectors.values, held, self._sigma, MAX_STEPS, tol,
+            frozen(vectors.times), self._z, touched,
+        )  # fmt: skip
+        if self._touched is not None:
+            self._touched.append(touched[:n])
+        return Visits(*visits)
+
+    def _extend(self) -> None:
+        """Weights may have come into use since."""
+        new = self._vectors.weights[self._base.size :]
+        if new.size:
+            own = self._w[new]
+            self._base, self._z = (np.concatenate([a, own]) for a in (self._base, self._z))
+            if self._copy is not None:
+                self._told = np.concatenate([self._told, own])
+
+    def _tell(self) -> None:
+        """Tell the copy of w what has changed."""
+        vectors = self._vectors
+        if self._touched is None:
+            ids = np.arange(self._base.size, dtype=np.uint32)
+        else:
+            ids = np.concatenate([np.empty(0, np.uint32), *self._touched])
+        climb_lists.tell_changes(
+            frozen(ids), frozen(vectors.weights), frozen(vectors.times), self._sigma,
+            frozen(self._z), self._told, self._copy,
+        )  # fmt: skip
+        self._touched = []
+
+    def view(self) -> Any:
+        if self._copy is None:
+            self._copy, self._told = np.array(self._w), self._base.copy()
+        if not self._shared:
+            self._tell()
+        return self._algebra.view(frozen(self._copy))
+
+    def change(self) -> Vector:
+        self._extend()
+        vectors = self._vectors
+        u = climb_lists.changes(
+            frozen(self._z), frozen(self._base), frozen(vectors.times), self._sigma
+        )
+        return vectors.vector(u)
+
+    def join(self, live: Live) -> None:
+        self._copy, self._told = live.get(lambda: np.array(self._w)), self._base.copy()
+        self._shared = True

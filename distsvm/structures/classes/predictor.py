@@ -1,0 +1,40 @@
+"""Classes of rows in memory: weights in the kernels' form, made once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from distsvm.data.features import DenseRows, SparseRows, as_rows
+from distsvm.oracles.predictor import Predictor
+from distsvm.structures.classes.oracle import ClassOracle
+
+if TYPE_CHECKING:
+    from distsvm.structures.classes.task import ClassTask
+
+MOST_VALUES = 1 << 18
+"""Of a table that is predicted at once in this thread; larger ones are worth several."""
+
+
+class ClassPredictor(Predictor):
+    """Predicts rows of a table in memory."""
+
+    frame: ClassOracle
+
+    def __init__(self, task: ClassTask, w: np.ndarray) -> None:
+        super().__init__(task.oracle(task.shard([np.zeros(task.n_features)]), "margin"), w)
+
+    def bound(self, inputs: Any) -> ClassOracle | None:
+        if not isinstance(inputs, np.ndarray) or inputs.ndim != 2 or inputs.size > MOST_VALUES:
+            return None
+        if inputs.dtype.kind not in "fiub" or not np.isfinite(inputs).all():
+            return None
+        return self.over(as_rows(inputs))
+
+    def over(self, rows: DenseRows | SparseRows) -> ClassOracle | None:
+        """An oracle of rows whose values are known to be finite."""
+        base = 0 if isinstance(rows, DenseRows) or rows.zero_based else None
+        if base is None or rows.n_columns != self.frame.task.n_features or not rows.n_rows:
+            return None
+        return self.frame.beside(rows)
