@@ -18,7 +18,6 @@ from distsvm.options import declared, documented, usual
 from distsvm.oracles.unseen import tell_unseen
 from distsvm.structures.classes.linear import LinearForm
 from distsvm.structures.classes.task import BinaryTask, ClassTask, MulticlassTask
-from distsvm.training.config import all_options
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -91,7 +90,7 @@ class ClassSVC(ClassifierMixin, TrainedEstimator):
         return tags
 
 
-@documented(declared(ClassTask).values(), [all_options()["formulation"]], arguments())
+@documented(declared(ClassTask).values(), arguments("formulation"))
 @dataclass(kw_only=True, eq=False, repr=False)
 class MulticlassSVC(ClassSVC):
     """A linear classifier of k ≥ 2 classes: Crammer and Singer's SVM, trained to a certified gap.
@@ -107,7 +106,6 @@ class MulticlassSVC(ClassSVC):
     {}
     fit_intercept : bool, default True
         Whether each class has an intercept: the weight of a constant feature, regularised too.
-    {}
     {}
     solver_options : dict, optional
         Further options of training: stabilise, refresh_fraction, qp, idle_solves, max_cuts,
