@@ -30,5 +30,5 @@ class SequentialPart(AscentPart):
         oracle: Any = self._worker.oracle
         return oracle.sequential(
             self._formulation, self._worker.weight, held.C_share, held.seed, held.block,
-            getattr(self._worker, "team", None),
+            held.n_apart, getattr(self._worker, "team", None),
         )  # fmt: skip

@@ -144,12 +144,12 @@ class ClassOracle(Oracle):
 
     def sequential(
         self, formulation: str, weight: np.ndarray, C_share: float, seed: int, block: int,
-        team: Any = None,
+        n_apart: int = 1, team: Any = None,
     ) -> SequentialBlock:  # fmt: skip
         """A block of the sequential dual method; see there."""
         from distsvm.structures.classes.sequential import SequentialBlock
 
-        return SequentialBlock(self, formulation, weight, C_share, seed, block, team)
+        return SequentialBlock(self, formulation, weight, C_share, seed, block, n_apart, team)
 
     def call_work(self) -> float:
         return CALL_WORK * float(self.rows.costs().mean()) * self.task.n_codes

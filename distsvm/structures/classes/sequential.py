@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from distsvm import checks
 from distsvm.messages import Ascended, Ascent, Holding
 from distsvm.oracles.climber import Visits
 from distsvm.structures.classes.sequential_form import Lists, form_of
-from distsvm.vectors import compact
+from distsvm.vectors import Vector, compact
 
 if TYPE_CHECKING:
     from distsvm.structures.classes.oracle import ClassOracle
@@ -41,14 +41,18 @@ class SequentialBlock:
         C / Σc of all examples.
     seed, block : int
         The order of visits depends on both.
+    n_apart : int
+        Blocks that raise the dual at once.
     team : optional
         Threads whose `map` judges pieces of the examples side by side.
     """
 
     def __init__(
         self, oracle: ClassOracle, formulation: str, weight: np.ndarray, C_share: float,
-        seed: int = 0, block: int = 0, team: Any = None,
+        seed: int = 0, block: int = 0, n_apart: int = 1, team: Any = None,
     ) -> None:  # fmt: skip
+        # One block's changes stay where they are: to pack them would take as long as a loop.
+        self._packed: Callable[[np.ndarray], Vector] = compact if n_apart > 1 else np.asarray
         self._map = map if team is None else team.map
         self.oracle, self.weight, self.formulation = oracle, weight, formulation
         self.seed, self.block, self.number = seed, block, 0
@@ -78,7 +82,7 @@ class SequentialBlock:
         gap = float(form.duals.gap.sum())
         n_support = int(form.duals.filled.sum())
         return Ascended(
-            u=compact(u), linear=total.linear, gain=total.gain, holding=holding, upper=upper,
+            u=self._packed(u), linear=total.linear, gain=total.gain, holding=holding, upper=upper,
             exact=True, gap=gap, held_gap=gap, n_calls=n_calls, n_visits=n_visits,
             n_planes=n_support, n_support=n_support, n_refused=0, n_bytes=form.n_bytes,
             work=total.work, lost=lost, late=late,
@@ -99,7 +103,7 @@ class SequentialBlock:
     def holding(self) -> Holding:
         """What the block had before the changes of the last round."""
         a, b = self.form.sum(self._before)
-        return Holding(compact(a), b, self.number)
+        return Holding(self._packed(a), b, self.number)
 
     def _settle(self, taken: float) -> None:
         if taken < 1:
