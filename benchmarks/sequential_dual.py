@@ -212,7 +212,7 @@ def beside_solvers(problems: list[tuple[str, float]], n: int | None, limit: floa
 def what_auto_takes(n: int | None, limit: float) -> None:
     rows = []
     for name in [name for name in SETS if name.startswith(("dense", "sparse"))]:
-        for C in (0.01, 1.0):
+        for C in (0.01, 10.0):
             cells = []
             for solver in SOLVERS:
                 moments, _ = run_ours(name, n, C, limit, solver)

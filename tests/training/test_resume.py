@@ -25,8 +25,6 @@ from distsvm.training.run_folder import RunFolder
         {"n_blocks": 2},
         {"solver": "multi-plane"},
         {"solver": "multi-plane", "ask_share": 1.0, "rescaling": "slack"},
-        {"solver": "sequential-dual"},
-        {"solver": "sequential-dual", "n_blocks": 2, "formulation": "one-vs-rest"},
     ],
 )
 def test_a_resumed_run_has_the_bits_of_one_never_stopped(tmp_path, cut, road):
