@@ -32,7 +32,8 @@ def problems(
     costs = np.ones((k, k)) - np.eye(k)
     X, y = make_multiclass(N, 4, k)
     yield make(), (X, y), None
-    for rows in ((X, y), (X.astype(np.float32), y), make_sparse_multiclass(N, WIDE, k)):
+    few = np.where(X > 1, X, 0.0)  # dense rows that are copied as sparse ones
+    for rows in ((X, y), (few, y), (X.astype(np.float32), y), make_sparse_multiclass(N, WIDE, k)):
         yield make(), rows, SEQUENTIAL + (FORMULATIONS if k > 2 else ())
     yield make(losses=costs, scale=True), (X, y), None
     yield make(), (X.astype(np.float32), y), None
