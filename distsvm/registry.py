@@ -147,6 +147,7 @@ SOLVERS: Registry[type[Solver]] = Registry(
     {
         "one-slack": "distsvm.solvers.one_slack:OneSlack",
         "multi-plane": "distsvm.solvers.multi_plane:MultiPlane",
+        "sequential-dual": "distsvm.solvers.sequential_dual:SequentialDual",
     },
 )
 

@@ -41,7 +41,10 @@ from distsvm.wording import Form, Message, Name, Setting, message, message_of
 PACKAGE = Path(distsvm.__file__).parent
 PAGE = runpy.run_path(str(PACKAGE.parent / "docs" / "options_page.py"))
 filled, sections, tables = PAGE["filled"], PAGE["sections"], PAGE["tables"]
-OF_TRAINING = {"TrainConfig", "Limits", "RayOptions", "OneSlackOptions", "MultiPlaneOptions"}
+OF_TRAINING = {
+    "TrainConfig", "Limits", "RayOptions", "OneSlackOptions", "MultiPlaneOptions",
+    "SequentialDualOptions",
+}  # fmt: skip
 EVERYWHERE = [own for options in sections().values() for own in options if own.flag]
 TABLES = tables()
 CHECKED = [*all_options().values(), *declared(RayOptions).values()]

@@ -82,11 +82,11 @@ class TrainedEstimator(BaseEstimator):
         return own | dict(more)
 
 
-def arguments() -> list[Option]:
-    """Return the options of training that are arguments, under the same names."""
+def arguments(*own: str) -> list[Option]:
+    """Return the options of training that are arguments, under the same names, `own` ones first."""
     known = all_options()
     names = (own.name for own in fields(TrainedEstimator) if own.name != "solver_options")
-    return [known[name] for name in names]
+    return [known[name] for name in (*own, *names)]
 
 
 def _seed(random_state: Any) -> int | None:

@@ -50,11 +50,13 @@ class Circumstances:
         Whether the memory of a worker is limited.
     n_columns : int or None
         The columns of features that the beginning of the data shows, if it has some.
+    rescaling : "margin" or "slack"
     """
 
     one_block: bool
     limited: bool
     n_columns: int | None
+    rescaling: str = "margin"
 
 
 class Task(ABC):

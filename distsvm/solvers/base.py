@@ -120,6 +120,10 @@ class Solver(ABC, Generic[R, S]):
         return options
 
     @classmethod
+    def check_task(cls, options: Any, task: Task, rescaling: str, place: Place) -> None:
+        """Refuse, with a ConfigError, a task that has what the solver needs but not with these."""
+
+    @classmethod
     def default_blocks(cls, place: Place) -> int:
         """The number of blocks unless it is given."""
         return 1
@@ -175,6 +179,7 @@ class Solver(ABC, Generic[R, S]):
 CAPABILITIES = {
     "planes": "sums of planes (accumulate and values)",
     "steps": "steps of the dual over held planes (vectors)",
+    "sequential": "exact steps of the dual over all outputs of an example (sequential)",
 }
 """What a solver may need of an oracle, in words."""
 

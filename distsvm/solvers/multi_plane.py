@@ -23,6 +23,7 @@ from distsvm.solvers.options import SolverOptions
 from distsvm.solvers.round import Column, Round
 from distsvm.solvers.state import State
 from distsvm.workers.ascent_part import AscentPartMaker
+from distsvm.workers.part import PartMaker
 
 # After as many passes of calls about some examples, the next round asks about all, and certifies,
 # also where the gap seems far from its target. Ten times 0.1, added up, is a little less than 1.
@@ -99,7 +100,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
     def default_blocks(cls, place: Place) -> int:
         return 1 if place.one_process else place.n_workers
 
-    def part_maker(self) -> AscentPartMaker:
+    def part_maker(self) -> PartMaker:
         return AscentPartMaker()
 
     def risk_kind(self) -> type[BlockRisk]:
@@ -300,7 +301,8 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         before = state.dual
         state.aside = frozenset() if state.frozen is None else state.frozen.blocks
         model = risk.point(state.w)
-        step = _Step.of(model, [a for k, a in enumerate(answers) if k not in state.aside])
+        counted = [a for k, a in enumerate(answers) if k not in state.aside]
+        step = Step.of(model, counted, self._is_exact(answers))
         state.taken, best = step.taken, step.best
         state.linear += step.linear
         state.square += step.longer
@@ -316,7 +318,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
     def _thaw(
         self, model: LinearPoint, state: MultiPlaneState, frozen: Frozen,
         answers: Sequence[Ascended],
-    ) -> tuple[_Step, float]:  # fmt: skip
+    ) -> tuple[Step, float]:  # fmt: skip
         """Let live take its best step, and then frozen the best one towards live.
 
         Returns
@@ -325,7 +327,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         """
         point, linear = model.minus(frozen.apart), state.linear - frozen.linear
         before = linear - 0.5 * point.norm2
-        live = _Step.of(point, answers)
+        live = Step.of(point, answers)
         gain = linear + live.linear - 0.5 * point.norm2 - before
         for answer in answers:
             frozen.follow(answer.u, answer.linear, live.taken)
@@ -337,6 +339,10 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         if step == 1:
             state.frozen = None
         return live, gain
+
+    def _is_exact(self, answers: Sequence[Ascended]) -> bool:
+        """Whether the changes are wanted as they are, although a part of them may be better."""
+        return False
 
     def _adapt(self, state: MultiPlaneState, best: float, n_blocks: int) -> None:
         """Let σ′ follow how far the blocks could have gone together."""
@@ -409,16 +415,20 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
             n_planes=state.n_planes,
             plane_bytes=state.plane_bytes,
             solver=self.name,
-            own={
-                "violation": state.gap / self.problem.C,
-                "n_support_planes": state.n_support,
-                "n_refused_planes": state.n_refused,
-            },
+            own=self._own(state),
             seconds=dict(state.clock.seconds),
         )
 
+    def _own(self, state: MultiPlaneState) -> dict[str, float]:
+        """The values of the columns that are the solver's own."""
+        return {
+            "violation": state.gap / self.problem.C,
+            "n_support_planes": state.n_support,
+            "n_refused_planes": state.n_refused,
+        }
 
-class _Step(NamedTuple):
+
+class Step(NamedTuple):
     """How far w has gone along the blocks' changes.
 
     Parameters
@@ -435,13 +445,16 @@ class _Step(NamedTuple):
     longer: float
 
     @classmethod
-    def of(cls, point: LinearPoint, answers: Sequence[Ascended]) -> _Step:
-        """Add to the point, in its place, the part of the changes that is best for the dual."""
+    def of(cls, point: LinearPoint, answers: Sequence[Ascended], whole: bool = False) -> Step:
+        """Add to the point, in its place, the part of the changes that is best for the dual.
+
+        `whole` says that they are added as they are.
+        """
         changes, ones = [answer.u for answer in answers], np.ones(len(answers))
         linear = sum(answer.linear for answer in answers)
         along, apart = point.advance(changes, ones)
         best = (linear - along) / apart if apart > 0 else 1.0
-        taken = min(1.0, max(0.0, best))
+        taken = 1.0 if whole else min(1.0, max(0.0, best))
         if taken < 1:
             point.advance(changes, (taken - 1.0) * ones)
         return cls(taken, best, taken * linear, taken * (2 * along + taken * apart))

@@ -96,9 +96,9 @@ class TrainConfig:
     solver: str = option(
         "auto", kind=Choice(lambda: ("auto", *SOLVERS)), metavar="NAME", group=METHOD,
         help="auto is the solver whose own options are given, if they are of one solver only; "
-        "else multi-plane for sequences and trees, and for classes of at least 100 columns in "
-        "memory that are trained in one process (serial, threads) without several blocks; else "
-        "one-slack. The run records the choice for resumed runs",
+        "else multi-plane for sequences and trees; sequential-dual for classes of at least 100 "
+        "columns in memory that are trained in one process (serial, threads) without several "
+        "blocks; else one-slack. The run records the choice for resumed runs",
     )  # fmt: skip
     solver_options: dict[str, Any] = option(
         factory=dict, kind=Table(), flag="", group=METHOD,
@@ -121,7 +121,8 @@ class TrainConfig:
     )  # fmt: skip
     random_state: int | None = option(
         None, kind=whole(least=0), flag="--seed", metavar="N", group=METHOD,
-        help="for solvers that draw: multi-plane draws the order in which it visits examples",
+        help="for solvers that draw: multi-plane and sequential-dual draw the order in which they "
+        "visit examples",
     )  # fmt: skip
     executor: str = option(
         "auto", kind=choice(*CHOICES), metavar="NAME", group=PLACE, free=True,

@@ -55,6 +55,7 @@ class Choice:
         place = place_of(config, executor)
         solver = solver_named(_name(config, task, place, data))
         check_needs(solver, task)
+        solver.check_task(config.options_of(solver.name), task, config.rescaling, place)
         n_blocks = config.n_blocks
         if n_blocks is None:
             n_blocks = solver.default_blocks(place)
@@ -100,7 +101,9 @@ def _name(config: TrainConfig, task: Task, place: Place, data: Dataset) -> str:
         return named[0]
     one_block = place.one_process and config.n_blocks in (None, 1)
     n_columns = _n_columns(data, task) if one_block and not place.limited else None
-    chosen = task.choose_solver(Circumstances(one_block, place.limited, n_columns))
+    chosen = task.choose_solver(
+        Circumstances(one_block, place.limited, n_columns, config.rescaling)
+    )
     config.check_options_of(chosen)
     return chosen
 

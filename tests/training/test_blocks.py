@@ -146,15 +146,23 @@ def solver_of(data, task=None, executor="serial", **config):
 
 
 @pytest.mark.parametrize("task", [MulticlassTask(), BinaryTask()])
-def test_auto_takes_multi_plane_for_classes_of_many_columns_in_one_process(tmp_path, task):
+def test_auto_takes_sequential_dual_for_classes_of_many_columns_in_one_process(tmp_path, task):
     X, y = make_sparse_multiclass(300, 200, 2)
     write_parts(tmp_path / "data", X, y, 2, "svmlight")
     for data in ((X, y), (X.toarray(), y), str(tmp_path / "data")):
-        assert solver_of(data, task) == "multi-plane"
-        assert solver_of(data, task, "threads") == "multi-plane"
+        assert solver_of(data, task) == "sequential-dual"
+        assert solver_of(data, task, "threads") == "sequential-dual"
         assert solver_of(data, task, "processes") == "one-slack"
-        assert solver_of(data, task, n_blocks=1) == "multi-plane"
+        assert solver_of(data, task, n_blocks=1) == "sequential-dual"
         assert solver_of(data, task, n_blocks=4) == "one-slack"
+
+
+def test_auto_takes_multi_plane_where_the_sequential_dual_method_does_not_fit():
+    X, y = make_sparse_multiclass(300, 200, 3)
+    costs, codes = np.ones((3, 3)) - np.eye(3), np.eye(3)
+    assert solver_of((X, y), MulticlassTask(losses=costs)) == "sequential-dual"
+    assert solver_of((X, y), MulticlassTask(losses=costs), rescaling="slack") == "multi-plane"
+    assert solver_of((X, y), MulticlassTask(codes=codes)) == "multi-plane"
 
 
 def test_auto_takes_one_slack_for_classes_of_few_columns(tmp_path):
@@ -182,7 +190,7 @@ def test_a_run_keeps_the_solver_that_auto_took(tmp_path):
         folder = tmp_path / executor
         train(MulticlassTask(), data, run_dir=folder, executor=executor, max_rounds=2)
         name = json.loads((folder / "run.json").read_text())["problem"]["config"]["solver"]
-        assert name == {"serial": "multi-plane", "processes": "one-slack"}[executor]
+        assert name == {"serial": "sequential-dual", "processes": "one-slack"}[executor]
         result = resume(folder, executor=other, max_rounds=4)
         assert result.n_rounds == 4
 

@@ -115,12 +115,23 @@ def _unaligned(data):
     return data[0], [y.candidate for y in data[1]]
 
 
+def dense_sequential():
+    task, data, config = dense_ascent()
+    return task, data, config | {"solver": "sequential-dual"}
+
+
+def csr_sequential():
+    task, data, config = csr_ascent()
+    return task, data, config | {"solver": "sequential-dual", "formulation": "weston-watkins"}
+
+
 PROBLEMS = {
     make.__name__: make
     for make in (
         dense, dense32, csr, chains, dense_ascent, csr_ascent, chains_ascent, tags_ascent,
         trees_ascent, codes_ascent,
         alignments, alignments_ascent,
+        dense_sequential, csr_sequential,
     )
 }  # fmt: skip
 _reference = {}
