@@ -11,7 +11,7 @@ from distsvm.structures.sequences.task import SequenceTask
 from distsvm.structures.trees.synthetic import make_treebank
 from distsvm.structures.trees.task import ParseTask
 from distsvm.vectors import to_dense
-from distsvm.workers.stock import IDLE_VISITS, PlaneStock
+from distsvm.workers.stock import FIRST_SIZE, IDLE_VISITS, PlaneStock
 
 PLENTY = 1e9
 
@@ -67,7 +67,7 @@ def stepped(oracle, stock, climber, kind, seed):
         stock.drop_idle()
     elif kind == "grow":
         stock._grow()
-    else:
+    elif stock.size <= FIRST_SIZE + stock.n_planes:  # else it would take room for nothing
         state, stock = stock.state(), stock_of(oracle, stock.max_bytes)
         stock.restore(state)
     return stock
