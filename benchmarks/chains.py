@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ class ChainTask(Task):
         for letter, label in zip(x, y, strict=True):
             place = letter * N_LABELS + label
             found[place] = found.get(place, 0.0) + 1.0
-        for before, after in zip(y[:-1], y[1:], strict=True):
+        for before, after in pairwise(y):
             place = N_LETTERS * N_LABELS + before * N_LABELS + after
             found[place] = found.get(place, 0.0) + 1.0
         return found

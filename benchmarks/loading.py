@@ -12,18 +12,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import pickle
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from support import feature_lists, machine, median_ratio, table, ud_ewt
-
-from distsvm import train
-from distsvm.data import PairData
-from distsvm.structures.sequences.readers.conllu import ConlluData
-from distsvm.structures.sequences.task import SequenceTask
+from distsvm import SequenceTask, open_data, train
 
 HERE = Path(__file__).resolve()
 TEMPLATES = "word[-1..+1]; prefix(1..6)[-1..+1]; suffix(1..6)[-1..+1]; shape"
@@ -35,15 +31,17 @@ WAYS = {
 
 
 def child(path: str) -> None:
-    """Load in the way that each line of input names, and print the seconds."""
-    data = ConlluData(path, templates=TEMPLATES)
-    X, tags = feature_lists(data.specs(1)[0].load())
-    given = {"lists": PairData(X, tags), "file": data}
+    """Load in the way that each line of input names, and print the seconds.
+
+    It uses public names alone, as the code that it imports may be of another time.
+    """
+    X, tags = pickle.loads(Path(f"{path}.lists").read_bytes())  # written by main
     print(sum(map(len, X)), flush=True)
     for line in sys.stdin:
         kind, executor, n_workers = WAYS[line.strip()]
+        data = open_data(path, templates=TEMPLATES) if kind == "file" else open_data(X, tags)
         result = train(
-            SequenceTask(), given[kind], C=1.0, eps=1e9, max_rounds=1, solver="one-slack",
+            SequenceTask(), data, C=1.0, eps=1e9, max_rounds=1, solver="one-slack",
             cache_size=0, executor=executor, n_workers=n_workers,
         )  # fmt: skip
         print(result.seconds["load"], flush=True)
@@ -84,10 +82,14 @@ def main() -> None:
     if args.child:
         child(args.child)
         return
+    from support import feature_lists, machine, median_ratio, table, ud_ewt
+
     print(machine())
     codes = {"new": HERE.parent.parent} | ({} if args.old is None else {"old": args.old.resolve()})
     with tempfile.TemporaryDirectory() as folder:
         path = ud_ewt(folder, "train", 2_000 if args.quick else None)
+        (spec,) = open_data(path, templates=TEMPLATES).specs(1)
+        Path(f"{path}.lists").write_bytes(pickle.dumps(feature_lists(spec.load())))
         sides = {name: Side(code, path) for name, code in codes.items()}
         rows = []
         for way in WAYS:

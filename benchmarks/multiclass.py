@@ -11,8 +11,8 @@ LIBLINEAR (scikit-learn's LinearSVC) is run at each of TOLS; its time is that of
 is within 0.1% of the best known. Ours is the time until a certified P is, and, beside it, until the
 certificate itself shows it: (primal − dual) / primal ≤ 0.001. Both are times of the whole call,
 with all that it does to the data. Everybody runs in a process of their own that may use one core,
-or two; "asynchronous" blocks see each other's changes at once. A run may take --limit seconds. CPU
-is the time of all threads: on a busy machine its ratios are the ones to look at.
+or two. A run may take --limit seconds. CPU is the time of all threads: on a busy machine its ratios
+are the ones to look at.
 """
 
 from __future__ import annotations
@@ -115,16 +115,12 @@ def theirs(answer: Any, problem: Problem) -> None:
         answer.send(Moment(wall, cpu, objective(model.coef_, X, y, problem.C)))
 
 
-def ours(
-    answer: Any, problem: Problem, limit: float, n_threads: int, solver: str, asynchronous: bool
-) -> None:
+def ours(answer: Any, problem: Problem, limit: float, n_threads: int, solver: str) -> None:
     """Send what a run of ours reached, and when."""
     use_cores(n_threads)
     X, y = problem.load()
     task = MulticlassTask(intercept_scaling=0.0)
     options: dict[str, Any] = {"solver": solver, "n_workers": n_threads}
-    if solver == "multi-plane":
-        options |= {"n_blocks": n_threads, "asynchronous": asynchronous}
     options["executor"] = "threads" if n_threads > 1 else "serial"
     train(task, X[:500], y[:500], C=500 * problem.C, max_rounds=12, **options)  # compile
     watch = Watch()
@@ -212,12 +208,11 @@ def main() -> None:
             Problem("Covertype", 0.01, 50_000),
         ]  # fmt: skip
     methods = {
-        "ours, 1 thread": (1, "multi-plane", False),
-        "ours, 2 threads": (2, "multi-plane", False),
-        "ours, 2 threads, asynchronous": (2, "multi-plane", True),
+        "ours, 1 thread": (1, "multi-plane"),
+        "ours, 2 threads": (2, "multi-plane"),
     }
     if args.one_slack:
-        methods["1-slack, 2 threads"] = (2, "one-slack", False)
+        methods["1-slack, 2 threads"] = (2, "one-slack")
     rows = []
     for problem in problems:
         if args.only and args.only not in problem.name:

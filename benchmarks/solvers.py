@@ -33,7 +33,6 @@ from distsvm.structures.sequences.readers.conllu import ConlluData
 from distsvm.structures.sequences.task import SequenceTask
 from distsvm.structures.trees.task import ParseTask
 from distsvm.training.callbacks import RunStart
-from distsvm.training.solving import N_BLOCKS
 
 ONE_SLACK: dict[str, Any] = {"solver": "one-slack"}
 FRANK_WOLFE = "block Frank–Wolfe"
@@ -200,14 +199,13 @@ def compare(runs: dict[str, Run], what: str, above: str, below: str, wanted: str
 
 def wanted_ratios(problem: Problem, runs: dict[str, Run]) -> None:
     print(f"\n{problem.name}, at gap/C = {problem.thresholds[1]:g}:")
-    for n_blocks in sorted({N_BLOCKS, 8}):
-        say = partial(compare, runs, below=ascent(n_blocks))
-        if problem.name == "tagging":
-            say("passes", "1-slack, no cache", wanted="≥ 5")
-            say("passes", "1-slack, cache", wanted="≥ 2")
-            say("seconds", "1-slack, cache", wanted="≥ 5")
-        else:
-            say("passes", "1-slack, cache", wanted="≥ 3")
+    say = partial(compare, runs, below=ascent(8))
+    if problem.name == "tagging":
+        say("passes", "1-slack, no cache", wanted="≥ 5")
+        say("passes", "1-slack, cache", wanted="≥ 2")
+        say("seconds", "1-slack, cache", wanted="≥ 5")
+    else:
+        say("passes", "1-slack, cache", wanted="≥ 3")
     limit = "≤ 1.5" if problem.name == "tagging" else ""
     for ask in ("", ALL):
         compare(runs, "passes", ascent(8, ask), ascent(1, ALL), limit)

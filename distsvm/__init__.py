@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from distsvm.estimators.structural import StructuralSVM
     from distsvm.model import Model, load_model
     from distsvm.oracles.task import Bounded, Task
+    from distsvm.structures.alignments.alignment import Alignment
+    from distsvm.structures.alignments.estimator import SequenceAligner
+    from distsvm.structures.alignments.task import AlignmentTask
     from distsvm.structures.classes.estimator import BinarySVC, MulticlassSVC
     from distsvm.structures.classes.task import BinaryTask, MulticlassTask
     from distsvm.structures.sequences.estimator import SequenceTagger
@@ -46,6 +49,8 @@ _HOME = {
 }
 
 __all__ = [
+    "Alignment",
+    "AlignmentTask",
     "BinarySVC",
     "BinaryTask",
     "Bounded",
@@ -56,6 +61,7 @@ __all__ = [
     "MulticlassTask",
     "ParseTask",
     "PathResult",
+    "SequenceAligner",
     "SequenceTagger",
     "SequenceTask",
     "SparseVector",

@@ -222,6 +222,9 @@ class Ascent:
         No further pass once one has gained less than this for a unit of work.
     tol : float
         Values of planes that differ by no more than this count as equal.
+    enough : float
+        No further pass either once the examples' shares of the gap come to this for each unit of
+        their weight, where a visit finds what the oracle would.
     regain : Regain, optional
         After a loss.
     """
@@ -235,6 +238,7 @@ class Ascent:
     n_parts: int
     least_rate: float
     tol: float
+    enough: float = 0.0
     regain: Regain | None = None
 
 

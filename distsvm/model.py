@@ -102,9 +102,10 @@ class Model:
         if self.predictor is None:
             return None
         oracle = self.predictor.bound(data)
-        if oracle is None and self.are_words(data) and (features := self._word_features):
-            return self.predictor.bound(features(self._inputs_of(data)))
-        return oracle
+        if oracle is not None or not self.are_words(data):
+            return oracle
+        inputs, features = self._inputs_of(data), self._word_features
+        return None if features is None else self.predictor.bound(features(inputs))
 
     @cached_property
     def predictor(self) -> Predictor | None:

@@ -3,7 +3,7 @@
 Another package adds one by an entry point, in its pyproject.toml:
 
     [project.entry-points."distsvm.structures"]
-    alignments = "its_package.alignments:STRUCTURE"
+    rings = "its_package.rings:STRUCTURE"
 
     [project.entry-points."distsvm.solvers"]
     subgradient = "its_package.subgradient:Subgradient"
@@ -133,7 +133,10 @@ STRUCTURES: Registry[Structure] = Registry(
     "distsvm.structures",
     "structure",
     "distsvm.oracles.structure:Structure",
-    {name: f"distsvm.structures.{name}:STRUCTURE" for name in ("classes", "sequences", "trees")},
+    {
+        name: f"distsvm.structures.{name}:STRUCTURE"
+        for name in ("classes", "sequences", "trees", "alignments")
+    },
 )
 
 
@@ -144,6 +147,7 @@ SOLVERS: Registry[type[Solver]] = Registry(
     {
         "one-slack": "distsvm.solvers.one_slack:OneSlack",
         "multi-plane": "distsvm.solvers.multi_plane:MultiPlane",
+        "sequential-dual": "distsvm.solvers.sequential_dual:SequentialDual",
         "n-slack": "distsvm.solvers.n_slack:NSlack",
     },
 )

@@ -125,10 +125,11 @@ class _Check:
         pool = [y, *decoded, *(output for found in answers.values() for output, _ in found)]
         pool += [] if self.outputs is None else list(self.outputs(x))
         rivals = [self._rival(number, output) for output in pool]
+        competing = [one for one in rivals if self._call(number, "competes", y, one.output)]
         for i, w in enumerate(points):
             self._decodes(number, w, decoded[i], rivals)
             for rescaling in kinds:
-                self._separates(number, w, rescaling, answers[rescaling][i], rivals)
+                self._separates(number, w, rescaling, answers[rescaling][i], competing)
 
     def _rival(self, number: int, output: Any) -> _Rival:
         """Return an output with its Δ and Ψ, which do not depend on w."""

@@ -168,7 +168,7 @@ def check_best(task, w, x, trees):
     assert np.isclose(scores[trees.index(found)], max(scores))
 
 
-def check_most_violated(task, w, x, trees, rescaling, seed):
+def check_most_violated(task, w, x, trees, rescaling, seed, penalty="linear"):
     """The oracle's planes are those of the largest value, for three truths in one call."""
     scores = np.array([score(task, w, tree) for tree in trees])
     possible = np.flatnonzero(scores > -np.inf)
@@ -177,6 +177,7 @@ def check_most_violated(task, w, x, trees, rescaling, seed):
     truths = [trees[i] for i in np.random.default_rng(seed).choice(possible, 3)]
     oracle = task.oracle(task.shard([x] * 3, truths), rescaling)
     assert not oracle.unfit()
+    oracle.penalise(penalty)
     rows = np.array([2, 0, 1])
     view = oracle.view(w)
     answer = oracle.separate(view, rows)
@@ -186,16 +187,24 @@ def check_most_violated(task, w, x, trees, rescaling, seed):
         y = truths[row]
         delta = task.loss_scale * np.array([loss(task.losses, y, tree, len(x)) for tree in trees])
         margin = score(task, w, y) - scores[possible]
-        own = delta[possible]
+        q = delta
+        if penalty == "quadratic":
+            q = np.sqrt(delta)
+        elif penalty == "hard" and rescaling == "slack":
+            q = (delta > 0) * 1.0
+        own = q[possible]
         values = own * (1 - margin) if rescaling == "slack" else own - margin
         chosen = trees.index(outputs[i])
         reached = values[possible.tolist().index(chosen)]
         assert np.isclose(values.max(), answer.value[i], rtol=1e-9, atol=1e-9)
         assert np.isclose(reached, answer.value[i], rtol=1e-9, atol=1e-9)
         assert np.isclose(answer.planes.loss[i], delta[chosen])
+        assert np.isclose(answer.planes.q[i], q[chosen])
+        if delta[chosen] > 0 and penalty == "hard":
+            assert 0 < oracle.least_losses(rows)[i] <= delta[chosen] + 1e-12
         assert np.isclose(task.loss(y, outputs[i]), delta[chosen])
         p = to_dense(task.joint_features(x, y)) - to_dense(task.joint_features(x, outputs[i]))
-        total += (i + 1) * (delta[chosen] * p if rescaling == "slack" else p)
+        total += (i + 1) * (q[chosen] * p if rescaling == "slack" else p)
     out = np.zeros(task.dim)
     oracle.accumulate(answer.planes, np.arange(1.0, 4.0), out)
     np.testing.assert_allclose(out, total, rtol=1e-9, atol=1e-9)

@@ -25,8 +25,8 @@ DATA = VALUES | NAMES | {"data", "kernels"}
 ORACLES = DATA | {"oracles"}
 QP = VALUES | {"qp", "kernels"}
 CUTS = QP | {"cuts"}
-WORKERS = ORACLES | {"workers"}
-EXECUTORS = BASE | {"executors", "blas"}
+WORKERS = ORACLES | {"workers", "team"}
+EXECUTORS = BASE | {"executors", "blas", "team"}
 RISKS = CUTS | WORKERS | EXECUTORS | {"risks"}
 SOLVERS = RISKS | {"solvers"}
 MODEL = WORKERS | EXECUTORS | {"model"}
@@ -38,6 +38,7 @@ ALLOWED = {
     "options": {"errors", "kinds", "wording"},
     "version": set(),
     "blas": set(),
+    "team": set(),
     "oracles.structure": set(),
     "registry": NAMES | {"oracles.task", "solvers.base"},  # for its types only
     "vectors": BASE,
@@ -70,12 +71,14 @@ ALLOWED = {
 # know more; a task, which every worker imports, may not.
 CONTRACTS = ORACLES | {"workers"}
 WORDS = {f"cli.{name}" for name in (
-    "counts", "formatting", "output", "parser", "parts", "signs", "small_files", "strongest",
-    "targets", "writer",
+    "counts", "drawings", "formatting", "output", "parser", "parts", "signs", "small_files",
+    "strongest", "targets", "writer",
 )}  # fmt: skip
 SEEN = CONTRACTS | {"model"} | WORDS
 OF_STRUCTURES = {
     "estimator.py": CONTRACTS | {"model", "estimators"},
+    "latent.py": CONTRACTS | {"training"},
+    "drawing.py": CONTRACTS | {"model"},
     "linear.py": CONTRACTS | {"estimators"},
     "options.py": SEEN,
     "predictions.py": SEEN,
@@ -189,7 +192,7 @@ LOADED = """
 import pickle, sys
 import numpy as np
 loaded = {name: pickle.loads(found) for name, found in pickle.load(open(sys.argv[1], "rb")).items()}
-assert len(loaded) == 4, loaded
+assert len(loaded) == 5, loaded
 import distsvm
 model = distsvm.load_model(sys.argv[2])
 model.predict(np.eye(3), executor="serial")

@@ -42,7 +42,8 @@ PACKAGE = Path(distsvm.__file__).parent
 PAGE = runpy.run_path(str(PACKAGE.parent / "docs" / "options_page.py"))
 filled, sections, tables = PAGE["filled"], PAGE["sections"], PAGE["tables"]
 OF_TRAINING = {
-    "TrainConfig", "Limits", "RayOptions", "OneSlackOptions", "MultiPlaneOptions", "NSlackOptions",
+    "TrainConfig", "Limits", "RayOptions", "OneSlackOptions", "MultiPlaneOptions",
+    "SequentialDualOptions", "NSlackOptions",
 }  # fmt: skip
 EVERYWHERE = [own for options in sections().values() for own in options if own.flag]
 TABLES = tables()
@@ -198,7 +199,7 @@ def test_a_solver_of_another_package_has_flags_keys_and_checks(monkeypatch, tmp_
 
 
 def test_options_of_another_solver_are_refused_with_a_named_solver(tmp_path, capsys):
-    config = TrainConfig.from_dict({"ask_share": 0.5, "solver": "one-slack"})
+    config = TrainConfig.from_dict({"ask_share": 0.4, "solver": "one-slack"})
     with pytest.raises(ConfigError) as told:
         train(MulticlassTask(), np.eye(4), np.arange(4), **config.as_dict())
     assert str(told.value) == "ask_share is for solver='multi-plane', and this run's is one-slack"
@@ -233,7 +234,7 @@ def test_a_run_that_has_options_of_another_solver_is_resumed(tmp_path):
 
 @dataclasses.dataclass(frozen=True)
 class AddedTask(MulticlassTask):
-    gap_cost: float = option(1.0, kind=number(least=0), metavar="G", help="of the task")
+    rung_cost: float = option(1.0, kind=number(least=0), metavar="G", help="of the task")
 
 
 ADDED_OPTIONS = Options(declared(AddedTask))
@@ -241,17 +242,17 @@ ADDED_OPTIONS = Options(declared(AddedTask))
 
 @dataclasses.dataclass
 class AddedReading:
-    alphabet: str = option(kind=text, metavar="LETTERS", help="of the reader")
+    wood: str = option(kind=text, metavar="WOOD", help="of the reader")
 
 
 ADDED = Structure(
-    name="alignments",
-    title="alignments",
-    tasks={"alignment": f"{__name__}:AddedTask"},
+    name="ladders",
+    title="ladders",
+    tasks={"ladder": f"{__name__}:AddedTask"},
     formats={
-        "fasta": FileFormat(f"{__name__}:no", (".fasta",), options=f"{__name__}:AddedReading")
+        "rungs": FileFormat(f"{__name__}:no", (".rungs",), options=f"{__name__}:AddedReading")
     },
-    reads=("fasta", "jsonl"),
+    reads=("rungs", "jsonl"),
     options=f"{__name__}:ADDED_OPTIONS",
 )
 
@@ -259,27 +260,27 @@ ADDED = Structure(
 def test_a_structure_of_another_package_has_flags_for_its_task_and_files(
     monkeypatch, tmp_path, capsys
 ):
-    add_package(monkeypatch, STRUCTURES, "alignments", "ADDED")
+    add_package(monkeypatch, STRUCTURES, "ladders", "ADDED")
     monkeypatch.chdir(tmp_path)
-    Path("a.fasta").write_text("")
-    words = ["train", "--task", "alignment", "--data", "a.fasta", "--model", "m"]
-    args = parse([*words, "--gap-cost", "2", "--loss-scale", "3", "--alphabet", "ACGT"])
+    Path("a.rungs").write_text("")
+    words = ["train", "--task", "ladder", "--data", "a.rungs", "--model", "m"]
+    args = parse([*words, "--rung-cost", "2", "--loss-scale", "3", "--wood", "oak"])
     task = make_task(args)
-    assert (type(task), task.gap_cost, task.loss_scale) == (AddedTask, 2.0, 3.0)
-    assert data_options(args, task) == {"alphabet": "ACGT"}
-    assert main([*words, "--gap-cost", "-1"]) == 2
-    assert "--gap-cost -1: expected a number ≥ 0" in capsys.readouterr().err
+    assert (type(task), task.rung_cost, task.loss_scale) == (AddedTask, 2.0, 3.0)
+    assert data_options(args, task) == {"wood": "oak"}
+    assert main([*words, "--rung-cost", "-1"]) == 2
+    assert "--rung-cost -1: expected a number ≥ 0" in capsys.readouterr().err
     assert main([*words, "--tag", "1"]) == 2
-    assert "--tag is for conll and conllu files, these are fasta" in capsys.readouterr().err
+    assert "--tag is for conll and conllu files, these are rungs" in capsys.readouterr().err
     assert make_task(parse([*words, "--scale"])).scale is True  # as classes have it, too
-    assert main([*words[:2], "binary", *words[3:], "--gap-cost", "1"]) == 2
-    assert "--gap-cost is for alignments, not for --task binary" in capsys.readouterr().err
-    assert "`--alphabet`" in tables()
+    assert main([*words[:2], "binary", *words[3:], "--rung-cost", "1"]) == 2
+    assert "--rung-cost is for ladders, not for --task binary" in capsys.readouterr().err
+    assert "`--wood`" in tables()
 
 
 @dataclasses.dataclass(frozen=True)
 class RivalTask(MulticlassTask):
-    price: float = option(1.0, flag="--gap-cost", kind=number(), metavar="P", help="of another")
+    price: float = option(1.0, flag="--rung-cost", kind=number(), metavar="P", help="of another")
 
 
 RIVAL_OPTIONS = Options(declared(RivalTask))
@@ -294,13 +295,13 @@ RIVAL = Structure(
 def test_two_structures_with_one_flag_for_different_fields_are_refused(monkeypatch, capsys):
     points = {
         name: EntryPoint(name, f"{__name__}:{found}", "of a test")
-        for name, found in (("alignments", "ADDED"), ("rivals", "RIVAL"))
+        for name, found in (("ladders", "ADDED"), ("rivals", "RIVAL"))
     }
     monkeypatch.setattr(STRUCTURES, "_points", points)
     monkeypatch.setattr(STRUCTURES, "_loaded", {})
     assert main(["train", "--task", "rival", "--data", "a", "--model", "m"]) == 2
     assert (
-        "--gap-cost is declared twice: for 'gap_cost' (task: alignments only) and for 'price' "
+        "--rung-cost is declared twice: for 'rung_cost' (task: ladders only) and for 'price' "
         "(task: rivals only); one of them needs another flag"
     ) in capsys.readouterr().err
 

@@ -16,7 +16,12 @@ from installing import EXTENSION, installed
 
 from distsvm.cli import exits, main
 from distsvm.cli.program import parse
-from distsvm.data.synthetic import make_multiclass, make_tagged_sentences
+from distsvm.data.synthetic import (
+    make_alignments,
+    make_multiclass,
+    make_tagged_sentences,
+    write_fasta,
+)
 from distsvm.data.synthetic_trees import make_treebank
 from distsvm.data.writers import write_svmlight
 from distsvm.structures.sequences.writers import write_conll
@@ -58,6 +63,9 @@ def make_files(folder):
     (folder / "wsj").mkdir()
     (folder / "wsj" / "train.mrg").write_text("\n".join(map(str, trees[:50])))
     (folder / "new.mrg").write_text("\n".join(map(str, trees[50:])))
+    write_fasta(
+        folder / "decoys.fasta", *make_alignments(12, length=20, n_operations=8, n_decoys=2)
+    )
     inputs = np.random.default_rng(0).normal(size=(30, 4))
     rows = [{"x": x.tolist(), "y": (x[:3] > 0).astype(int).tolist()} for x in inputs]
     write_lines(folder / "labels.jsonl", rows)

@@ -61,3 +61,11 @@ def test_the_example_of_a_parser_runs_and_draws_a_tree(tmp_path):
     assert float(re.search(r"distsvm: F1 (\S+),", shown).group(1)) > 0.9
     assert "┴" in shown
     assert (tmp_path / "tree.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+@pytest.mark.slow
+def test_the_example_of_an_aligner_runs_and_writes_its_matrix(tmp_path):
+    shown = run_example("align_sequences.py", str(tmp_path / "matrix"))
+    assert "certificate exact" in shown
+    assert float(re.search(r"test: (\S+) of homologues", shown).group(1)) > 0.8
+    assert len((tmp_path / "matrix").read_text(encoding="utf-8").splitlines()) == 23

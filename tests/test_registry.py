@@ -24,6 +24,7 @@ from distsvm.registry import (
     task_classes,
 )
 
+BUILT_IN = ["classes", "sequences", "trees", "alignments"]
 CHAINS = Structure(
     name="chains",
     title="chains",
@@ -52,8 +53,9 @@ def registry(monkeypatch):
 
 
 def test_built_in_structures_come_first_and_save_the_names_that_they_always_had():
-    assert list(structures())[:3] == ["classes", "sequences", "trees"]
-    assert list(task_classes())[:4] == ["binary", "multiclass", "sequence", "parse"]
+    assert list(structures())[:4] == BUILT_IN
+    names = ["binary", "multiclass", "sequence", "parse", "align"]
+    assert list(task_classes())[:5] == names
     for name, cls in task_classes().items():
         assert describe(cls())[0]["task"] == name
         assert structure_of(cls) is structure_of(cls())
@@ -103,7 +105,7 @@ def test_a_broken_entry_point_is_an_error_by_name_and_one_warning_otherwise(
 ):
     found = registry(broken=value)
     with caplog.at_level(logging.WARNING):
-        assert list(structures()) == list(structures()) == ["classes", "sequences", "trees"]
+        assert list(structures()) == list(structures()) == BUILT_IN
     (told,) = caplog.messages
     assert "the structure 'broken' of an unnamed package" in told
     assert f"(distsvm.structures: {value})" in told
@@ -153,7 +155,7 @@ def test_what_shows_the_warning_may_ask_for_all_structures_itself(registry):
         structures()
     finally:
         logging.getLogger("distsvm").removeHandler(handler)
-    assert told == [["classes", "sequences", "trees"]]
+    assert told == [BUILT_IN]
 
 
 def test_a_saved_task_that_no_structure_has_is_named():

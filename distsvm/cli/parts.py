@@ -147,16 +147,18 @@ def parts(kind: type[Part]) -> dict[Structure, Part]:
 
 def add_parts(group: Group, kind: type[Predictions] | type[Inspection]) -> None:
     """Add the flags that only some structures have."""
-    for part in dict.fromkeys(parts(kind).values()):
-        part.add(group)
+    for add in dict.fromkeys(part.add for part in parts(kind).values()):
+        add(group)
 
 
 def check_model_flags(args: argparse.Namespace, own: Predictions | Inspection) -> None:
     """Refuse flags that are only for models of other structures."""
-    for structure, part in parts(type(own)).items():
+    every = parts(type(own))
+    for part in every.values():
         for dest, flag in part.flags.items():
             if hasattr(args, dest) and dest not in own.flags:
-                raise ConfigError(f"{flag} is only for models of {structure.title}")
+                titles = [one.title for one, other in every.items() if dest in other.flags]
+                raise ConfigError(f"{flag} is only for models of {' and '.join(titles)}")
 
 
 def helps(kind: type[Predictions] | type[Scores] | type[Inspection]) -> str:

@@ -92,12 +92,14 @@ def _is_model(folder: Place) -> bool:
 
 
 @contextmanager
-def written_file(path: str, output: Output, flag: str = "--output") -> Iterator[TextIO]:
-    """Yield a text file that gets its name at the end, if there was no error; "-" is stdout.
+def written_file(path: str, output: Output | None, flag: str = "--output") -> Iterator[TextIO]:
+    """Yield a text file that gets its name at the end, if there was no error.
+
+    "-" is standard output, where there is an `output`.
 
     The umask decides on its rights.
     """
-    if path == "-":
+    if path == "-" and output is not None:
         yield cast(TextIO, SimpleNamespace(write=output.data))
         return
     if os.path.isdir(path):

@@ -28,7 +28,6 @@ SETTINGS: Settings = (
     {"solver": "one-slack", "cache_size": 5},
     {"solver": "multi-plane"},
     {"solver": "multi-plane", "n_blocks": 1},
-    {"solver": "multi-plane", "asynchronous": True},
 )
 """Settings of training that between them use all kernels of the solvers."""
 

@@ -49,11 +49,12 @@ def open_data(
         and files are tables, and lists are not.
     format : str, optional
         The format of files whose endings do not give it: "svmlight", "libsvm", "parquet",
-        "arrow", "conll", "conllu", "svmhmm", "treebank", "jsonl", or "text", which is for
-        prediction only.
+        "arrow", "conll", "conllu", "svmhmm", "treebank", "fasta", "stockholm", "jsonl", or "text",
+        which is for prediction only.
     **options
         For files, the options of their reader: see SvmlightData, ParquetData, ParquetValues,
-        ConllData, ConlluData, SvmHmmData, TreebankData, JsonlData and TextData.
+        ConllData, ConlluData, SvmHmmData, TreebankData, FastaData, StockholmData, JsonlData and
+        TextData.
 
     Notes
     -----
@@ -65,10 +66,11 @@ def open_data(
        outputs, strings in a list are inputs. Names in .parquet, .pq, .arrow, .feather are Parquet
        or Arrow; those in .svm, .svmlight, .libsvm, .txt, .dat, .t, .tr, .val, .scale or without an
        ending are svmlight; those in .conll, .conllu, .svmhmm are sentences of that format; those in
-       .mrg, .tree, .trees, .brackets, .ptb are trees in brackets; those in .jsonl, .ndjson are JSON
-       objects, one a line; where inputs are never rows of features, .txt is plain text, one
-       sentence a line. All text may be compressed (.gz, .bz2, .xz). URIs name files elsewhere, such
-       as s3://bucket/folder/*.svm; see distsvm.data.remote.
+       .mrg, .tree, .trees, .brackets, .ptb are trees in brackets; those in .fasta, .fa, .afa, .sto,
+       .stk, .stockholm are alignments; those in .jsonl, .ndjson are JSON objects, one a line; where
+       inputs are never rows of features, .txt is plain text, one sentence a line. All text may be
+       compressed (.gz, .bz2, .xz). URIs name files elsewhere, such as s3://bucket/folder/*.svm; see
+       distsvm.data.remote.
     3. Without outputs, a tuple of two that begins with a list, array, sparse matrix or data frame
        is (inputs, outputs).
     4. A NumPy array, SciPy sparse matrix or data frame of two dimensions is a table of features,

@@ -197,7 +197,7 @@ def hashed_columns(names: Sequence[str], bits: int) -> np.ndarray:
     A column is the high bits of a 64-bit hash: the UTF-8 bytes as a polynomial in an odd constant,
     with the final mixing of MurmurHash3.
     """
-    encoded = [name.encode() for name in names]
+    encoded = [name.encode("utf-8", "surrogatepass") for name in names]
     lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
     rows = Ragged(np.frombuffer(b"".join(encoded), np.uint8), offsets(lengths))
     mixed = rows.keys().view(np.uint64)

@@ -63,7 +63,7 @@ class TrainedEstimator(BaseEstimator):
     def _train(self, task: Task, data: Any, **data_options: Any) -> None:
         """Set result_, model_ and n_iter_; `data` is a data set, or files with their options."""
         result = train(task, data, data_options=data_options, **self._config())
-        _warn_if_cut_short(result)
+        warn_if_cut_short(result)
         self.result_: TrainResult = result
         self.model_: Model = result.model
         self.n_iter_: int = result.n_rounds
@@ -83,11 +83,11 @@ class TrainedEstimator(BaseEstimator):
         return own | dict(more)
 
 
-def arguments() -> list[Option]:
-    """Return the options of training that are arguments, under the same names."""
+def arguments(*own: str) -> list[Option]:
+    """Return the options of training that are arguments, under the same names, `own` ones first."""
     known = all_options()
     names = (own.name for own in fields(TrainedEstimator) if own.name != "solver_options")
-    return [known[name] for name in names]
+    return [known[name] for name in (*own, *names)]
 
 
 def _seed(random_state: Any) -> int | None:
@@ -99,7 +99,8 @@ def _seed(random_state: Any) -> int | None:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def _warn_if_cut_short(result: TrainResult) -> None:
+def warn_if_cut_short(result: TrainResult) -> None:
+    """Warn where a limit ended the run before its gap was certified."""
     if result.stop_reason in ("max_rounds", "max_seconds"):
         warnings.warn(
             f"stopped by {result.stop_reason} after {result.n_rounds} rounds with a gap of "

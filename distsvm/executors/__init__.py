@@ -18,7 +18,12 @@ CHOICES = ("auto", "serial", "threads", "processes", "ray")
 
 
 def make_executor(
-    name: str, n_workers: int | None = None, *, compiled: bool, **options: Any
+    name: str,
+    n_workers: int | None = None,
+    *,
+    compiled: bool,
+    threaded: bool = False,
+    **options: Any,
 ) -> Executor:
     """The executor of that name, not started yet.
 
@@ -26,8 +31,10 @@ def make_executor(
     ----------
     name : one of CHOICES; "auto" is serial for one worker, threads for compiled code (which lets
         go of the interpreter lock), and processes for all else
-    n_workers : None for one a usable core, or for as many as an existing Ray cluster can hold
+    n_workers : None for one a usable core, or for as many as an existing Ray cluster can hold;
+        for `threaded` processes and actors, one a machine
     compiled : whether the objects' methods spend their time in compiled code
+    threaded : whether the objects share their work with the threads of their worker
     options : the fields of its dataclass in EXECUTOR_OPTIONS
     """
     if name not in CHOICES:
@@ -37,10 +44,10 @@ def make_executor(
     if name == "auto":
         n_workers = n_workers or usable_cores()
         name = "serial" if n_workers == 1 else "threads" if compiled else "processes"
-    return _make(name, n_workers, built(EXECUTOR_OPTIONS[name], options))
+    return _make(name, n_workers, threaded, built(EXECUTOR_OPTIONS[name], options))
 
 
-def _make(name: str, n_workers: int | None, options: Limits) -> Executor:
+def _make(name: str, n_workers: int | None, threaded: bool, options: Limits) -> Executor:
     # imported here because each costs time and some need packages that are not always installed
     if name == "serial":
         from distsvm.executors.serial import SerialExecutor
@@ -61,7 +68,7 @@ def _make(name: str, n_workers: int | None, options: Limits) -> Executor:
     if name == "processes":
         from distsvm.executors.processes import ProcessesExecutor
 
-        return ProcessesExecutor(n_workers or usable_cores(), **vars(options))
+        return ProcessesExecutor(n_workers, threaded=threaded, **vars(options))
     from distsvm.executors.ray import RayExecutor
 
-    return RayExecutor(n_workers, **vars(options))
+    return RayExecutor(n_workers, threaded=threaded, **vars(options))

@@ -29,7 +29,7 @@ def consecutive_runs(costs: Sequence[float], n_workers: int) -> list[tuple[int, 
     Parameters
     ----------
     costs : one non-negative number a shard
-    n_workers : at most so many runs; fewer if there are fewer shards
+    n_workers : the most runs; there are fewer if there are fewer shards
     """
     n_runs = min(n_workers, len(costs))
     if not sum(costs):
@@ -53,7 +53,7 @@ Hosted = Mapping[int, Sequence[int]]
 def spread(
     shards: Sequence[int], hosted: Hosted, costs: Sequence[float], groups: Sequence[range]
 ) -> dict[int, list[int]]:
-    """Who takes over which of these shards: each goes where its group has cost the least so far.
+    """The workers that take over these shards: each goes where its group costs the least so far.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ def handed_over(
 ) -> dict[int, list[int]]:
     """Which shards the newcomers take from the others, as few as make the load even.
 
-    A shard is taken from whoever has most, and only while its taker has less afterwards than the
-    giver had before.
+    A shard is taken from the worker that has most, and only while its taker has less afterwards
+    than the giver had before.
     """
     taken: dict[int, list[int]] = {}
     for group in groups:

@@ -11,6 +11,7 @@ from typing import Any
 
 from distsvm.errors import ConfigError
 from distsvm.kinds import Unfit, whole
+from distsvm.team import Team
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,9 @@ class Executor(ABC):
       are made by their builders, the calls made with `prepare` are repeated on them in order, and
       only these shards are asked again, as often as the recovery policy allows;
     - arrays among the arguments are sent once to each worker process (or node) and arrive there
-      read-only; arrays among the results may be read-only too.
+      read-only; arrays among the results may be read-only too;
+    - an object that has a method `use_team` gets the Team of threads of its worker, when it is
+      built; the number of threads changes no result.
 
     One thread at a time may use an executor. `map` needs no `start`; everything else does.
     """
@@ -107,20 +110,20 @@ class Executor(ABC):
     def recall(  # noqa: B027 (where nothing can be lost nothing has to be recalled)
         self, method: str, *, shards: Sequence[int], each: Sequence[tuple[Any, ...]]
     ) -> None:
-        """Have this called on every object that has to be built again, after what prepared it.
+        """Call this method on every object that has to be built again, after what prepared it.
 
-        It takes the place of what was to be recalled before; a later `prepare` ends it.
+        It replaces an earlier recall; a later `prepare` ends it.
         """
 
     def adapt(self) -> None:  # noqa: B027 (most executors have nothing to do)
-        """Let workers join that there is room for now; to be called between rounds.
+        """Add workers if there is room for them now; to be called between rounds.
 
-        They take over some of the shards. Objects that have a method `carry` give away what they
-        have learned since they were prepared, and those that replace them get it by `take_up`.
+        They take over some of the shards. `carry` of an object, if it has one, returns what it has
+        learned since it was prepared, and `take_up` gives that to the object that replaces it.
         """
 
     def notes(self) -> list[str]:
-        """What was out of the ordinary since this was last asked: losses, fewer workers, more."""
+        """Unusual events since the last call: losses, fewer workers, more workers."""
         return []
 
     @abstractmethod
@@ -129,13 +132,20 @@ class Executor(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of objects, processes and memory; calling it twice does no harm."""
+        """Release objects, processes and memory; a second call does nothing."""
 
     def __enter__(self) -> Executor:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def give_team(objects: Iterable[Any], team: Team) -> None:
+    """Give the worker's threads to the objects that can use them."""
+    for one in objects:
+        if hasattr(one, "use_team"):
+            one.use_team(team)
 
 
 def usable_cores() -> int:

@@ -31,8 +31,8 @@ class Packed:
 class Blocks:
     """The driver's side: one block, used again and again while it is large enough.
 
-    A block is not used again once a worker has kept an array that lies in it: its memory then
-    stays as it is for as long as that worker wants it.
+    A block is not used again once a worker has kept an array that lies in it: the memory stays as
+    it is until that worker drops the array.
     """
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class Attachments:
         return wire.decode(packed.head, buffers), weakref.ref(memory)
 
     def close_all_but(self, name: str | None) -> None:
-        """Unmap what is no longer used; blocks with arrays that someone has kept stay."""
+        """Unmap what is no longer used; blocks with arrays that are still in use stay."""
         for old in [block for block in self._blocks if block != name]:
             with suppress(BufferError):
                 self._blocks[old].close()
@@ -136,7 +136,7 @@ class Attachments:
 
 
 def unlink(block: SharedMemory) -> None:
-    """Let go of a block for good; workers that have it mapped keep their view."""
+    """Remove a block; workers that have it mapped keep their view."""
     block.close()
     with suppress(FileNotFoundError):
         block.unlink()
@@ -148,7 +148,7 @@ def _memory(block: SharedMemory) -> memoryview:
 
 
 def _reserved(block: SharedMemory) -> bool:
-    """Whether the memory is really there: writing to a full /dev/shm kills the process.
+    """Whether the memory could be reserved: writing to a full /dev/shm kills the process.
 
     Containers often have just 64 MB of it.
     """

@@ -1,4 +1,4 @@
-"""Calls of shards' objects as requests to whoever has them, and the way to make objects again."""
+"""Calls of shards' objects as requests to workers, and the way to make objects again."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Job:
 
 
 def values(jobs: Iterable[Job]) -> list[tuple[Job, Any]]:
-    """What the jobs that asked for something have brought, or the error of the lowest shard."""
+    """The replies of the jobs that have a request, or the error of the lowest shard."""
     replies = [(job, job.reply) for job in jobs if job.reply is not None]
     failures = [reply.failure for _, reply in replies if reply.failure]
     if failures:
@@ -82,7 +82,7 @@ def values(jobs: Iterable[Job]) -> list[tuple[Job, Any]]:
 
 
 class Recipe:
-    """How to make any shard's object again: its builder, the calls that prepared it, a recall.
+    """The way to make a shard's object again: its builder, the calls that prepared it, a recall.
 
     Parameters
     ----------

@@ -40,8 +40,8 @@ class Member:
 class Crew:
     """Workers by number. Numbers stay: a worker that is not built again is retired.
 
-    Jobs are moved on by `advance` alone, whoever waits: so a `map` may be left half-way, and calls
-    may be made in between, without any reply being taken for another.
+    Only `advance` moves jobs on. So a `map` may be left half-way, and calls may be made in between:
+    no reply is mistaken for another.
     """
 
     def __init__(self, transport: Transport, policy: RecoveryPolicy) -> None:
@@ -51,13 +51,13 @@ class Crew:
         self.costs: Sequence[float] = ()
         self.groups: Sequence[range] = ()
         self.notes: list[str] = []
-        self.n_unwanted = 0  # retired for good: they were too slow, or had too little memory
+        self.n_unwanted = 0  # retired because they were too slow, or had too little memory
         self._end: WorkerLost | None = None
         self._longest_s: dict[str, float] = {}  # by method
         self._tick_s = min(1.0, policy.limits.worker_timeout_s / 4)
         self._looked_s = time.monotonic()
 
-    # --- who is there ----------------------------------------------------------------------
+    # --- members ---------------------------------------------------------------------------
 
     def active(self) -> list[int]:
         return [number for number, member in enumerate(self.members) if not member.retired]
@@ -71,7 +71,7 @@ class Crew:
             self.advance()
 
     def launch(self, n_workers: int, least: int) -> None:
-        """Start further workers until there are so many, or at least so many."""
+        """Start further workers until there are n_workers; fewer than `least` are an error."""
         n_missing = n_workers - len(self.active())
         if n_missing <= 0:
             return
@@ -96,7 +96,7 @@ class Crew:
         return {shard: n for n, member in enumerate(self.members) for shard in member.shards}
 
     def note(self, text: str) -> None:
-        """Say what is out of the ordinary, now and in the run's records."""
+        """Log an unusual event, and keep it for the run's records."""
         logger.warning(text)
         self.notes.append(text)
 
@@ -120,7 +120,7 @@ class Crew:
             self.advance()
 
     def begin(self, number: int, job: Job) -> Job:
-        """Have an idle worker begin a job."""
+        """Give an idle worker a job."""
         if self._end is not None:
             raise self._end
         member = self.members[number]
@@ -128,7 +128,7 @@ class Crew:
         member.jobs.append(job)
         try:
             self._send(number)
-        except Exception:  # it was not sent; after an interrupt nobody knows, and the job stays
+        except Exception:  # it was not sent; after an interrupt that is unknown, and the job stays
             member.jobs.clear()
             raise
         return job
@@ -182,8 +182,8 @@ class Crew:
     def _overdue(self, busy: Sequence[int]) -> dict[int, Gone]:
         """The workers that have kept the driver waiting for too long.
 
-        Only time in which the driver looked counts, or a driver that was asleep itself would take
-        everybody for dead.
+        Only time in which the driver looked counts: after a pause of the driver itself all workers
+        would seem dead.
         """
         passed_s = time.monotonic() - self._looked_s
         if passed_s < self._tick_s:

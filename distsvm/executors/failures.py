@@ -1,4 +1,4 @@
-"""Errors of the objects, with the number of the shard that they are of."""
+"""Errors of the objects, with the numbers of their shards."""
 
 from __future__ import annotations
 

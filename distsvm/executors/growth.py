@@ -16,11 +16,11 @@ PATIENCE_S = 60.0
 
 
 class Growth:
-    """Asks for workers while there are fewer than wanted, and never waits for them.
+    """Starts workers while there are fewer than wanted, and never waits for them.
 
     Parameters
     ----------
-    n_wanted : so many workers; None for as many as there is room for
+    n_wanted : the number of workers; None for all that there is room for
     """
 
     def __init__(self, crew: Crew, n_wanted: int | None) -> None:
@@ -29,7 +29,7 @@ class Growth:
         self._looked_s = self._invited_s = time.monotonic()
 
     def step(self) -> None:
-        """Look for room, or for those who were invited; to be called between rounds."""
+        """Look for room, or for workers that were invited; to be called between rounds."""
         now = time.monotonic()
         if now - self._looked_s < LOOK_EVERY_S:
             return
@@ -65,7 +65,7 @@ class Growth:
             self._invited = set()
 
     def _hand_over(self, newcomers: list[int]) -> None:
-        """Give the newcomers their part of the shards, with what the objects have learned."""
+        """Give the new workers their part of the shards, with what the objects have learned."""
         crew = self._crew
         hosted = {number: crew.members[number].shards for number in crew.active()}
         taken = handed_over(newcomers, hosted, crew.costs, crew.groups)
@@ -86,7 +86,7 @@ class Growth:
         )
 
     def _carried(self, shards: list[int]) -> dict[int, object]:
-        """What the present hosts of these shards say of them; they let go of them."""
+        """What the objects of these shards have learned; their present hosts drop them."""
         crew, jobs = self._crew, []
         for number in crew.active():
             member = crew.members[number]

@@ -1,4 +1,4 @@
-"""What runs inside a worker process: its shards' objects, and errors told as data."""
+"""What runs inside a worker process: its shards' objects; errors become data."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import pickle
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
 from distsvm.blas import limit_to_one_thread
 from distsvm.errors import TaskError
+from distsvm.executors.base import give_team
 from distsvm.executors.failures import named
 from distsvm.executors.tree import Sum
+from distsvm.team import Team
 
 Ticket: TypeAlias = "tuple[int, int]"
 """Which incarnation of a worker was asked, and the number of the request."""
@@ -61,12 +64,13 @@ class Host:
     """Holds the objects of some shards and does to them what the driver asks.
 
     Each verb takes first what is shared by all workers, then what is this worker's own, and is
-    reached through `answer`, which lets no error out.
+    reached through `answer`, which lets no error out. The threads share the shards, and each
+    shard's work where its object does so.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, n_threads: int = 1) -> None:
         self._objects: dict[int, Any] = {}
-        self._shard: int | None = None  # the one at work, to be named if it fails
+        self._team = Team(n_threads)
         limit_to_one_thread()
 
     def answer(
@@ -74,11 +78,13 @@ class Host:
     ) -> Reply:
         """The reply to build, call, carry, take_up or apply."""
         started = time.perf_counter()
-        self._shard, value, failure = None, None, None
+        value, failure = None, None
         try:
             value = getattr(self, verb)(shared, *own)
-        except BaseException as error:  # Ctrl-C comes to no worker: this is of a task's own
-            failure = describe(error, self._shard)
+        except _OfShard as found:
+            failure = describe(found.error, found.shard)
+        except BaseException as error:
+            failure = describe(error, None)
         busy_s = time.perf_counter() - started
         return Reply(value, busy_s, failure, resident_bytes(), ticket)
 
@@ -91,8 +97,9 @@ class Host:
         """Make the objects, one by each builder; of any earlier ones only `kept` stay."""
         self._objects = {shard: self._objects[shard] for shard in kept}
         for shard, builder in zip(shards, builders, strict=True):
-            self._shard = shard
-            self._objects[shard] = builder()
+            with _named(shard):
+                self._objects[shard] = builder()
+        give_team((self._objects[shard] for shard in shards), self._team)
         limit_to_one_thread()  # for a BLAS that the builders were the first to load
 
     def call(
@@ -104,18 +111,17 @@ class Host:
         groups: Sequence[range] | None = None,
     ) -> list[Any]:
         """One result a shard; with groups, the tree nodes that these shards add up to in each."""
+
+        def call(i: int) -> Any:
+            return self._call(shards[i], method, *args, *(each[i] if each else ()))
+
         if groups is None:
-            return [
-                self._call(shard, method, *args, *(each[i] if each else ()))
-                for i, shard in enumerate(shards)
-            ]
+            return list(self._team.map(call, range(len(shards))))
         sums = [Sum(len(group)) for group in groups]
         for total, group in zip(sums, groups, strict=True):
-            for i, shard in enumerate(shards):
-                if shard in group:
-                    own = each[i] if each else ()
-                    leaf = self._call(shard, method, *args, *own)
-                    total.add({(0, group.index(shard)): leaf})
+            mine = [i for i, shard in enumerate(shards) if shard in group]
+            for i, leaf in zip(mine, self._team.map(call, mine), strict=True):
+                total.add({(0, group.index(shards[i])): leaf})
         return [total.nodes for total in sums]
 
     def carry(self, _: Sequence[Any], shards: Sequence[int]) -> list[Any]:
@@ -137,8 +143,24 @@ class Host:
         return function(item, *args)
 
     def _call(self, shard: int, method: str, *args: Any) -> Any:
-        self._shard = shard
-        return getattr(self._objects[shard], method)(*args)
+        with _named(shard):
+            return getattr(self._objects[shard], method)(*args)
+
+
+class _OfShard(Exception):
+    """An error raised while working for a shard."""
+
+    def __init__(self, error: BaseException, shard: int) -> None:
+        self.error, self.shard = error, shard
+
+
+@contextmanager
+def _named(shard: int) -> Iterator[None]:
+    """Name the shard of an error."""
+    try:
+        yield
+    except BaseException as error:  # Ctrl-C comes to no worker: this is of a task's own
+        raise _OfShard(error, shard) from error
 
 
 def describe(error: BaseException, shard: int | None) -> Failure:

@@ -9,10 +9,10 @@ _COUNTERS = ("memory.oom_control", "memory.events")  # of cgroups of version 1 a
 
 
 class OomKills:
-    """The kills for want of memory among this process and its like, told one by one.
+    """The kills for want of memory in this process's cgroup, counted one by one.
 
-    The signal alone does not tell who sent it, and why; the kernel counts its own kills in the
-    cgroup of whom it kills, which is that of the driver for every worker process.
+    A signal alone does not say why it was sent. The kernel counts its own kills in the cgroup of
+    the killed process, and worker processes are in that of the driver.
     """
 
     def __init__(self, proc: Path = Path("/proc")) -> None:
@@ -20,14 +20,14 @@ class OomKills:
         self._n_known = self._count()
 
     def one_more(self) -> bool:
-        """Whether there is one that has not been told yet; now it has."""
+        """Whether there is a kill that this method has not returned yet."""
         if self._count() <= self._n_known:
             return False
         self._n_known += 1
         return True
 
     def _count(self) -> int:
-        """So many so far; 0 if nobody counts."""
+        """OOM kills so far; 0 if the kernel has no counter."""
         try:
             lines = self._counter.read_text(encoding="ascii").splitlines()
         except OSError:

@@ -22,7 +22,7 @@ from typing import Any
 
 from distsvm.errors import ConfigError, TaskError
 from distsvm.executors import wire
-from distsvm.executors.base import checked_n_workers
+from distsvm.executors.base import checked_n_workers, usable_cores
 from distsvm.executors.blocks import Blocks, Packed, unlink
 from distsvm.executors.host import Failure, Reply
 from distsvm.executors.oom import OomKills
@@ -34,8 +34,8 @@ from distsvm.options import built
 from distsvm.wording import Setting, message
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-_PATIENCE_S = 5.0  # for a process that was told to end
-_STARTING_S = 300.0  # for one that is starting, and imports who knows what
+_PATIENCE_S = 5.0  # for a process that was asked to end
+_STARTING_S = 300.0  # for one that is starting: its imports may be slow
 
 
 class ProcessesExecutor(RemoteExecutor):
@@ -47,14 +47,21 @@ class ProcessesExecutor(RemoteExecutor):
 
     Parameters
     ----------
-    n_workers : processes, if there are as many shards
+    n_workers : processes, if there are as many shards; None for one, or for as many as the usable
+        cores can give threads to
+    threaded : whether a worker has several threads unless `threads_per_worker` is given
     limits : the fields of Limits
     """
 
     name = "processes"
 
-    def __init__(self, n_workers: int, **limits: Any) -> None:
-        super().__init__(ProcessTransport(), checked_n_workers(n_workers), built(Limits, limits))
+    def __init__(self, n_workers: int | None, *, threaded: bool = False, **limits: Any) -> None:
+        own, cores = built(Limits, limits), usable_cores()
+        n_threads = own.threads_per_worker
+        if n_threads is None:
+            n_threads = max(1, cores // (n_workers or 1)) if threaded else 1
+        n_workers = checked_n_workers(n_workers or max(1, cores // n_threads))
+        super().__init__(ProcessTransport(n_threads), n_workers, own)
 
 
 class _State(Enum):
@@ -88,12 +95,13 @@ class _Child:
 
 
 class ProcessTransport(Transport):
-    """Pipes to spawned processes, written and read as far as they go: nobody is waited for alone.
+    """Non-blocking pipes to spawned processes: one slow worker never delays the others.
 
-    A process that stops in the middle of a message is missed by its pulse, like any other.
+    The pulse tells of a process that stops in the middle of a message, as of any other.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, n_threads: int = 1) -> None:
+        self._n_threads = n_threads
         self._children: dict[int, _Child] = {}
         self._blocks = Blocks()
         self._oom_kills = OomKills()
@@ -117,7 +125,7 @@ class ProcessTransport(Transport):
         unplaced = {}
         for worker in workers:
             try:
-                self._children[worker] = _spawn(worker)
+                self._children[worker] = _spawn(worker, self._n_threads)
             except OSError as error:  # no memory, process or file is left to start one with
                 unplaced[worker] = f"a worker process cannot be started: {error}"
         return unplaced
@@ -220,12 +228,13 @@ class ProcessTransport(Transport):
             raise
 
 
-def _spawn(worker: int) -> _Child:
+def _spawn(worker: int, n_threads: int) -> _Child:
     context = multiprocessing.get_context("spawn")
     (ours, theirs), (our_pulse, their_pulse) = context.Pipe(), context.Pipe()
     process = context.Process(
-        target=serve, args=(theirs, their_pulse), name=f"distsvm-worker-{worker}", daemon=True
-    )
+        target=serve, args=(theirs, their_pulse, n_threads), name=f"distsvm-worker-{worker}",
+        daemon=True,
+    )  # fmt: skip
     with _environment(_ONE_THREAD), _interrupts_held_back(), _main_without_file_hidden():
         process.start()
     for end in (theirs, their_pulse):  # so that the end of the process is the end of the pipe
@@ -237,7 +246,7 @@ def _spawn(worker: int) -> _Child:
 def _has_pulse(child: _Child) -> bool:
     """Whether it has answered since it was last asked; it is asked again then.
 
-    One that is still starting counts as alive for a while: nobody there can answer yet.
+    One that is still starting counts as alive for a while: it cannot answer yet.
     """
     starting = not child.ready and time.monotonic() - child.started_s < _STARTING_S
     try:
@@ -286,7 +295,7 @@ def _end(child: _Child, *, at_once: bool) -> None:
 
 
 def _abandon(owner: int, children: dict[int, _Child], blocks: dict[str, Any]) -> None:
-    """Leave nothing behind: called by close, or when the driver ends without it."""
+    """End all processes and free shared memory: called by close, or at the end of the driver."""
     if os.getpid() != owner:  # a fork of the driver must not end the driver's workers
         return
     while children:

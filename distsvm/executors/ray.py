@@ -36,20 +36,32 @@ class RayExecutor(RemoteExecutor):
     Parameters
     ----------
     n_workers : actors, if there are as many shards; None for as many as the cluster can hold, also
-        when it grows, or one for each core of this machine if Ray is started here
+        when it grows
+    threaded : whether an actor takes a node, with a thread for each of its CPUs, unless the options
+        say how much it takes; else one CPU
     options : the fields of RayOptions
     """
 
     name = "ray"
 
-    def __init__(self, n_workers: int | None = None, **options: Any) -> None:
+    def __init__(
+        self, n_workers: int | None = None, *, threaded: bool = False, **options: Any
+    ) -> None:
         own = built(RayOptions, options)
-        needs = {"CPU": 1.0} if own.resources_per_worker is None else own.resources_per_worker
-        session = RaySession(own.address, needs, own.placement_timeout_s)
+        session = RaySession(own.address, own.placement_timeout_s)
+        n_threads = own.threads_per_worker
+        if own.resources_per_worker is not None:
+            session.needs = own.resources_per_worker
+        elif n_threads is not None:
+            session.needs = {"CPU": float(n_threads)}
+        elif threaded:
+            session.needs = {"CPU": float(session.share_of_node(n_workers))}
+        if n_threads is None:
+            n_threads = max(1, int(session.needs.get("CPU", 1))) if threaded else 1
         follows_room = n_workers is None
         session.n_expected = checked_n_workers(n_workers or session.capacity())
         super().__init__(
-            RayTransport(session),
+            RayTransport(session, n_threads),
             session.n_expected,
             own,
             enough=own.min_workers,
@@ -60,8 +72,8 @@ class RayExecutor(RemoteExecutor):
 class RayTransport(Transport):
     """Calls of actors that each wrap a Host."""
 
-    def __init__(self, session: RaySession) -> None:
-        self._session = session
+    def __init__(self, session: RaySession, n_threads: int = 1) -> None:
+        self._session, self._n_threads = session, n_threads
         self._ray = session.ray
         self._actor_class = self._ray.remote(
             max_restarts=0,
@@ -184,12 +196,12 @@ class RayTransport(Transport):
         self._session.close()
 
     def _start(self, worker: int) -> Any:
-        """Begin to start an actor; what is returned can be waited for."""
-        self._actors[worker] = actor = self._actor_class.remote()
+        """Begin to start an actor; return a reference to wait for."""
+        self._actors[worker] = actor = self._actor_class.remote(self._n_threads)
         return actor.ready.remote()
 
     def _greet(self, ready: Any) -> bool:
-        """Whether the actor has really come; one that died at once will be missed when asked."""
+        """Whether the actor is there; one that died at once is found lost at its first request."""
         try:
             self._session.note_token_auth(self._ray.get(ready))
         except self._ray.exceptions.RayError:
@@ -197,7 +209,7 @@ class RayTransport(Transport):
         return True
 
     def _beats(self, pulse: Any) -> bool:
-        """Whether it came from the actor; word that it could not be asked is no sign of life."""
+        """Whether the actor answered; an error that it could not be reached is no sign of life."""
         try:
             self._ray.get(pulse)
         except self._ray.exceptions.RayError:
@@ -238,8 +250,8 @@ class Unreached(Gone):
 class HostActor:
     """A Host as an actor. It carries a request out once, however often its ticket comes."""
 
-    def __init__(self) -> None:
-        self._host = Host()
+    def __init__(self, n_threads: int = 1) -> None:
+        self._host = Host(n_threads)
         self._last = Reply()
 
     def ready(self) -> bool:
@@ -280,9 +292,9 @@ def _n_bytes(value: Any) -> int:
 
 
 def starved(error: BaseException) -> bool:
-    """Whether it tells of Ray's memory monitor, where the death came before word of its reason.
+    """Whether the text of an error names Ray's memory monitor as the cause of a death.
 
-    That there is an OOM killer is no sign: Ray names it, as a guess, for every process that died.
+    The words "OOM killer" are no sign: Ray names it, as a guess, for every process that died.
     """
     return any(words in str(error) for words in ("NODE_OUT_OF_MEMORY", "running low on memory"))
 

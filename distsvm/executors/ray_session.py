@@ -1,4 +1,4 @@
-"""Whose Ray it is, who may talk to it, and what it has room for."""
+"""The connection to Ray: own or joined, its access tokens, and its room for workers."""
 
 from __future__ import annotations
 
@@ -31,16 +31,20 @@ class RaySession:
     Parameters
     ----------
     address : of a cluster; None for RAY_ADDRESS, or else a Ray of our own on this machine
-    needs : what one worker needs
     placement_timeout_s : how long to wait for the address to answer
+
+    Attributes
+    ----------
+    needs : mapping of resource to amount
+        What one worker needs.
+    n_expected : int
+        Workers that a Ray started here must have room for.
     """
 
-    n_expected = 1  # workers that a Ray started here must have room for
-
-    def __init__(
-        self, address: str | None, needs: Mapping[str, float], placement_timeout_s: float
-    ) -> None:
-        self.needs, self.placement_timeout_s = needs, placement_timeout_s
+    def __init__(self, address: str | None, placement_timeout_s: float) -> None:
+        self.placement_timeout_s = placement_timeout_s
+        self.needs: Mapping[str, float] = {"CPU": 1.0}
+        self.n_expected = 1
         self._address = address or os.environ.get("RAY_ADDRESS")
         self.ray = import_ray(own=self._address is None)
         self._owner = self._warned = False
@@ -69,7 +73,7 @@ class RaySession:
     def _folder(self) -> dict[str, str]:
         """Where a Ray that is started here has sockets and logs, unless RAY_TMPDIR says it.
 
-        Ray opens its own folder to everybody (mode 0777), so it is put into one that is ours alone.
+        Ray gives its own folder mode 0777, so it is made within a folder of this user alone.
         """
         if os.environ.get("RAY_TMPDIR"):
             return {}
@@ -88,7 +92,7 @@ class RaySession:
             self._private = None
 
     def note_token_auth(self, on: bool) -> None:
-        """Warn, once, if the cluster lets anybody in."""
+        """Warn, once, if the cluster asks for no token."""
         if on or self._warned:
             return
         self._warned = True
@@ -101,15 +105,31 @@ class RaySession:
     # --- room ------------------------------------------------------------------------------
 
     def capacity(self) -> int:
-        """How many workers the cluster can hold, or this machine if there is no cluster."""
+        """The number of workers that the cluster can hold, or this machine if there is none."""
         if self._address is None and not self.ray.is_initialized():
             return usable_cores()
         self.connect()
         nodes = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
         return max(1, sum(room_on(node, self.needs) for node in nodes))
 
+    def share_of_node(self, n_workers: int | None) -> int:
+        """The CPUs of each of n_workers where each has a node, or an equal share of one.
+
+        1 where CPUs are in use already: a worker that needs a whole node might find no place.
+        """
+        if self._address is None and not self.ray.is_initialized():
+            return max(1, usable_cores() // (n_workers or 1))
+        self.connect()
+        ray = self.ray
+        cpus = [node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]]
+        cpus = [int(n) for n in cpus if n >= 1]
+        if not cpus or ray.available_resources().get("CPU", 0) < sum(cpus):
+            return 1
+        n_on_each = -(-(n_workers or len(cpus)) // len(cpus))
+        return max(1, min(cpus) // n_on_each)
+
     def room(self) -> int:
-        """How many more workers the cluster can hold now, at most."""
+        """The largest number of further workers that the cluster can hold now."""
         if not any(self.needs.values()):
             return 0
         return room_on(self.ray.available_resources(), self.needs)
@@ -131,7 +151,7 @@ class RaySession:
 
 
 def room_on(node: Mapping[str, float], needs: Mapping[str, float]) -> int:
-    """How many workers with these needs a node can hold."""
+    """The number of workers with these needs that a node can hold."""
     return min((int(node.get(key, 0) // need) for key, need in needs.items() if need), default=1)
 
 
@@ -141,7 +161,7 @@ def _listed(resources: Mapping[str, float]) -> str:
     return "{" + ", ".join(shown) + "}"
 
 
-# --- who may talk to it ------------------------------------------------------------------------
+# --- access ------------------------------------------------------------------------------------
 
 
 def import_ray(*, own: bool) -> ModuleType:
@@ -186,7 +206,7 @@ def _has_token() -> bool:
 
 
 def _write_token() -> None:
-    """Make a token that only this user can read; Ray's own would be everybody's."""
+    """Make a token that only this user can read; all users can read the one that Ray makes."""
     if _has_token() or os.environ.get(AUTH_MODE, "token") != "token":
         return
     path = _token_file()
@@ -211,7 +231,7 @@ def _refused(address: str, error: Exception) -> str:
 
 
 def check_reachable(address: str, timeout_s: float) -> None:
-    """Refuse HOST:PORT where nobody listens, for which Ray itself would wait for minutes.
+    """Refuse HOST:PORT where nothing listens: Ray itself would wait for minutes.
 
     Other addresses, such as "auto", are Ray's to judge.
     """

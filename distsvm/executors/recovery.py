@@ -1,4 +1,4 @@
-"""What to do about a worker that is lost, silent or slow; no process is in sight."""
+"""What to do about a worker that is lost, silent or slow: pure decisions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from distsvm.options import check_fields, option
 REMOTE = ("processes", "ray")
 """Executors whose workers can get lost."""
 
-# A worker that takes so many times as long as the others for the same call is too slow.
+# A worker is too slow when it takes this many times as long as the others for the same call.
 SLOW_FACTOR = 10.0
 
 
@@ -37,7 +37,7 @@ class Decision(Enum):
 
 @dataclass(frozen=True)
 class Loss:
-    """A worker that counts as lost, with its shards, and how many others are left."""
+    """A worker that counts as lost, its shards, and the number of others that are left."""
 
     kind: Kind
     worker: int
@@ -56,7 +56,7 @@ class Waiting:
     waited_s : since it was asked
     others_s : how long those took that were asked the same and have answered
     n_asked : how many were asked the same
-    before_s : the longest that anybody has taken for the same method before, 0 if nobody has
+    before_s : the longest time of the same method on any worker before, 0 if there is none
     """
 
     shards: tuple[int, ...]
@@ -69,11 +69,11 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is borne before something is done; also the options of executor "processes"."""
+    """Limits of what a worker may take or lose; also the options of executor "processes"."""
 
     max_failures: int = option(
         3, kind=whole(least=0), metavar="N", of=REMOTE,
-        help="so often the worker of a shard may be lost before the run fails",
+        help="the number of times that the worker of a shard may be lost before the run fails",
     )  # fmt: skip
     worker_timeout_s: float = option(
         30.0, kind=number(above=0, infinite=True), flag="--worker-timeout", metavar="S", unit="s",
@@ -86,11 +86,17 @@ class Limits:
         None, kind=number(above=0, infinite=True).or_none(), flag="--call-timeout", metavar="S",
         unit="s", of=REMOTE, help="seconds that one call of a worker may take",
     )  # fmt: skip
+    threads_per_worker: int | None = option(
+        None, kind=whole(least=1).or_none(), flag="--threads", metavar="N", of=REMOTE,
+        usual="for compiled tasks without {worker_memory_mb} the usable cores, divided by "
+        "{n_workers} (ray: the CPUs that a worker has); else 1",
+        help="threads that share the examples of a worker; never changes the result",
+    )  # fmt: skip
     min_workers: int | None = option(
         None, kind=whole(least=1), metavar="N", of=("ray",),
         usual="begin with all, go on with one",
-        help="begin with so many if no more find a place, and go on while so many are left: they "
-        "get the shards of lost workers",
+        help="begin with this number if no more find a place, and go on while this number is left: "
+        "they get the shards of lost workers",
     )  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -98,7 +104,7 @@ class Limits:
 
     @property
     def least_workers(self) -> int:
-        """Shards of lost workers are given to others while so many are left."""
+        """The number of workers that must be left for shards of lost ones to go to them."""
         return 1 if self.min_workers is None else self.min_workers
 
 
@@ -127,7 +133,7 @@ class RecoveryPolicy:
         return Decision.MOVE
 
     def n_losses(self, loss: Loss) -> int:
-        """How often the worker of one of these shards has been lost so far."""
+        """The number of times that the worker of one of these shards has been lost so far."""
         return max(self._n_losses[key] for key in _counted(loss))
 
     def overdue(self, waiting: Waiting) -> Kind | None:

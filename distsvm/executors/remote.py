@@ -19,13 +19,13 @@ from distsvm.executors.tree import Sum
 
 
 class RemoteExecutor(Executor):
-    """Hosts runs of shards in worker processes and outlives the loss of some.
+    """Hosts shards in worker processes; the loss of some workers does not end the run.
 
     Parameters
     ----------
-    n_workers : so many are asked for
-    enough : so many are enough to start with; all of them unless given
-    follows_room : whether there may be more workers than n_workers when there is room for them
+    n_workers : the number of workers to start
+    enough : the number that a start needs; all of them unless given
+    follows_room : whether workers beyond n_workers may join when there is room for them
     """
 
     def __init__(
@@ -144,8 +144,8 @@ class RemoteExecutor(Executor):
         self._growth.step()
 
     def notes(self) -> list[str]:
-        told, self._crew.notes = self._crew.notes, []
-        return told
+        notes, self._crew.notes = self._crew.notes, []
+        return notes
 
     def activity(self) -> list[Activity]:
         return [

@@ -19,12 +19,12 @@ from distsvm.executors.host import Failure, Host, Reply
 from distsvm.wording import message
 
 
-def serve(conn: Connection, pulse: Connection) -> None:
+def serve(conn: Connection, pulse: Connection, n_threads: int) -> None:
     """The worker process: answer requests until the pipe closes, and the pulse at any time."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     threading.Thread(target=_keep_pulse, args=(pulse,), daemon=True).start()
-    host, attachments = Host(), Attachments()
+    host, attachments = Host(n_threads), Attachments()
     with suppress(EOFError, OSError):
         wire.send(conn, wire.encode("ready"))
         while True:
@@ -63,7 +63,7 @@ def _keep_pulse(pulse: Connection) -> None:
 
 
 def _end_with_parent() -> None:
-    """A long call must not go on for a driver that is no more."""
+    """End the process with its driver, also in the middle of a long call."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

@@ -6,25 +6,33 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from typing import Any
 
-from distsvm.executors.base import Activity, Executor, checked_costs, checked_n_workers
+from distsvm.executors.base import (
+    Activity,
+    Executor,
+    checked_costs,
+    checked_n_workers,
+    give_team,
+)
 from distsvm.executors.failures import named
 from distsvm.executors.tree import Sum
+from distsvm.team import Team
 
 
 class ThreadsExecutor(Executor):
-    """Shards are taken from one queue, the costliest first, by threads that share the memory.
+    """Threads that share the memory take shards from one queue, the costliest first.
 
-    Worth it when the objects' methods let go of the interpreter lock, as compiled code does.
+    Threads that find no shard help with the parts of others. It is of use where the objects'
+    methods release the interpreter lock, as compiled code does.
     """
 
     name = "threads"
 
     def __init__(self, n_workers: int) -> None:
         self.n_workers = checked_n_workers(n_workers)
-        self._pool: ThreadPoolExecutor | None = None
+        self._team = Team(self.n_workers, calls_itself=True, timed=self._timed)
         self._objects: list[Any] = []
         self._costs: list[float] = []
         self._lock = threading.Lock()
@@ -41,6 +49,7 @@ class ThreadsExecutor(Executor):
         objects: list[Any] = [None] * len(builders)
         self._finish(range(len(builders)), lambda i: builders[i](), objects.__setitem__)
         self._objects = objects
+        give_team(objects, self._team)
 
     def run(
         self,
@@ -88,7 +97,7 @@ class ThreadsExecutor(Executor):
         under_way: deque[Any] = deque()
         try:
             for item in items:
-                under_way.append(self._threads().submit(self._timed, function, item, *args))
+                under_way.append(self._team.submit(function, item, *args))
                 if len(under_way) >= 2 * self.n_workers:
                     yield under_way.popleft().result()
             while under_way:
@@ -102,10 +111,8 @@ class ThreadsExecutor(Executor):
         return [Activity(worker, shards, busy_s, 0) for worker, busy_s in enumerate(self._busy_s)]
 
     def close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
-            self._numbers.clear()
+        self._team.close()
+        self._numbers.clear()
         self._objects = []
 
     def _finish(
@@ -133,13 +140,13 @@ class ThreadsExecutor(Executor):
                 if chosen[i] > lowest:
                     continue
                 try:
-                    take(i, self._timed(call, i))
+                    take(i, call(i))
                 except Exception as error:
                     with self._lock:
                         failed[chosen[i]] = error
                         lowest = min(failed)
 
-        workers = [self._threads().submit(work) for _ in range(min(self.n_workers, len(chosen)))]
+        workers = [self._team.submit(work) for _ in range(min(self.n_workers, len(chosen)))]
         try:
             for worker in workers:
                 worker.result()
@@ -157,8 +164,3 @@ class ThreadsExecutor(Executor):
             with self._lock:
                 number = self._numbers.setdefault(threading.get_ident(), len(self._numbers))
                 self._busy_s[number] += time.perf_counter() - started
-
-    def _threads(self) -> ThreadPoolExecutor:
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.n_workers, thread_name_prefix="distsvm")
-        return self._pool

@@ -1,4 +1,4 @@
-"""What the remote executors need of whatever carries their requests to worker processes."""
+"""The contract of what carries requests of remote executors to worker processes."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ class Transport(ABC):
     def close(self) -> None:
         """End all workers and give back what they held; calling it twice does no harm."""
 
-    # --- workers that join later: nowhere, unless a transport knows better ------------------------
+    # --- workers that join later: none, unless a transport overrides these ------------------------
 
     def room(self) -> int:
-        """How many more workers could be placed now, as far as is known."""
+        """The number of further workers that could be placed now, as far as is known."""
         return 0
 
     def invite(self, workers: Sequence[int]) -> None:
-        """Start further workers, and wait for none of them."""
+        """Start further workers without waiting for them."""
         raise NotImplementedError
 
     def arrived(self) -> list[int]:

@@ -13,8 +13,8 @@ def merge(nodes: Mapping[Node, Any], n_leaves: int) -> dict[Node, Any]:
 
     Node (level, index) holds the sum of the leaves index·2^level … (index + 1)·2^level − 1 that
     exist. A parent is left + right child; a right child beyond the last leaf counts as nothing.
-    Whoever merges whichever part first, the root (reached once all leaves are in) is the same
-    sum in the same order, bit for bit.
+    In whatever order parts are merged, the root (reached once all leaves are in) is the same sum in
+    the same order, bit for bit.
 
     Parameters
     ----------

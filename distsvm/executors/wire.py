@@ -33,7 +33,7 @@ def receive(conn: Connection) -> tuple[Any, list[Any]]:
 
 
 class Outgoing:
-    """A message on its way out: its frames, of which as much is written at a time as fits.
+    """A message on its way out: its frames, written as far as the pipe has room.
 
     The memory of large arrays is not copied, so they must not change until all is written.
     """
@@ -62,7 +62,7 @@ class Outgoing:
 
 
 class Incoming:
-    """A message on its way in, of which as much is read at a time as is there.
+    """A message on its way in, read as far as it has arrived.
 
     Parameters
     ----------

@@ -159,10 +159,10 @@ def gram_of_lists(rows, slots, records, values, held, times, dense):
 
 
 @kernel
-def sum_of_lists(share, records, values, out):
-    """out += Σ share·p, by id; share[i, k] is 0 where example i has no plane k."""
-    change, once = np.zeros(most_parts(records, np.arange(share.shape[0]))), np.empty(0)
-    for i in range(share.shape[0]):
+def sum_of_lists(rows, share, records, values, out):
+    """out += Σ share·p of these examples, by id; share[i, k] is 0 where there is no plane k."""
+    change, once = np.zeros(most_parts(records, rows)), np.empty(0)
+    for i in rows:
         t0, some = records.first[i, 2], False
         for k in range(share.shape[1]):
             if share[i, k] != 0.0:

@@ -30,6 +30,27 @@ def summing_kernel(function: Callable[..., Any]) -> Any:
     return _for_all_values(njit(cache=True, nogil=True, fastmath=fast)(function))
 
 
+def inner_kernel(function: Callable[..., Any]) -> Any:
+    """As `kernel`, for a function that other kernels alone call; Python is refused.
+
+    What makes arguments of Python objects is a large part of the code to compile, above all where
+    an argument is a tuple of many arrays.
+    """
+    _forget_once(function)
+    options = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+    dispatcher = _for_all_values(njit(**options)(function))
+
+    def refuse(*args: Any, **kws: Any) -> None:
+        raise TypeError(f"{function.__name__} is called by other kernels alone")
+
+    # Not the dispatcher's own, which would let Python find code that has no way in.
+    dispatcher.add_overload = lambda compiled: dispatcher.overloads.update(
+        {tuple(compiled.signature.args): compiled}
+    )
+    dispatcher._compile_for_args = refuse
+    return dispatcher
+
+
 def _for_all_values(dispatcher: Any) -> Any:
     """The kernel, compiled once for a type of argument.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from distsvm.kernels.options import kernel
+from distsvm.kernels.options import inner_kernel, kernel
 
 NOTHING = 1e-14
 """Of a cap: so little α is rounding."""
@@ -18,7 +18,7 @@ MAX_STEPS = 100
 """Steps within one visit of an example."""
 
 
-@kernel
+@inner_kernel
 def _inner(index, value, starts, j, w):
     total = 0.0
     for e in range(starts[j], starts[j + 1]):
@@ -26,13 +26,13 @@ def _inner(index, value, starts, j, w):
     return total
 
 
-@kernel
+@inner_kernel
 def _add(index, value, starts, j, step, w):
     for e in range(starts[j], starts[j + 1]):
         w[index[e]] += step * value[e]
 
 
-@kernel
+@inner_kernel
 def _product(index, value, starts, j, k):
     """⟨p_j, p_k⟩."""
     total = 0.0
@@ -75,7 +75,7 @@ def sum_of(index, value, starts, alpha, w):
             _add(index, value, starts, j, alpha[j], w)
 
 
-@kernel
+@inner_kernel
 def _visit_capped(own, index, value, starts, q, norm, cap, tol, alpha, w, v):
     """Move α from the worst to the best of one example, the truth among them; what it gained."""
     gained = 0.0
@@ -119,7 +119,7 @@ def _visit_capped(own, index, value, starts, q, norm, cap, tol, alpha, w, v):
     return gained
 
 
-@kernel
+@inner_kernel
 def _visit_free(own, index, value, starts, q, norm, d, tol, alpha, w):
     """Solve for one α after another of one example; what it gained."""
     gained, total = 0.0, 0.0
@@ -143,8 +143,8 @@ def _visit_free(own, index, value, starts, q, norm, d, tol, alpha, w):
     return gained
 
 
-@kernel
-def gaps_of(order, first, q, cap, d, alpha, v):
+@inner_kernel
+def _gap_of(order, first, q, cap, d, alpha, v):
     """The duality gap of the planes alone at w = Σ α·p, from their values v; no hard margins."""
     gap = 0.0
     for i in range(first.size - 1):
@@ -160,8 +160,8 @@ def gaps_of(order, first, q, cap, d, alpha, v):
     return gap
 
 
-@kernel
-def hard_gap(q, alpha, v):
+@inner_kernel
+def _hard_gap(q, alpha, v):
     """The same for a hard margin, relative to the primal value of w scaled up; inf without one."""
     square, linear, ratio = 0.0, 0.0, np.inf
     for j in range(q.size):
@@ -203,7 +203,7 @@ def maximise(
         # All of them, at a w without the rounding of many steps.
         sum_of(index, value, starts, alpha, w)
         values_of(index, value, starts, q, w, v)
-        gap = hard_gap(q, alpha, v) if hard else gaps_of(order, first, q, cap, d, alpha, v)
+        gap = _hard_gap(q, alpha, v) if hard else _gap_of(order, first, q, cap, d, alpha, v)
         if gap <= tol:
             break
         if hard:
@@ -251,7 +251,7 @@ def maximise(
                 break
     sum_of(index, value, starts, alpha, w)
     values_of(index, value, starts, q, w, v)
-    gap = hard_gap(q, alpha, v) if hard else gaps_of(order, first, q, cap, d, alpha, v)
+    gap = _hard_gap(q, alpha, v) if hard else _gap_of(order, first, q, cap, d, alpha, v)
     return sweep, gap
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from distsvm.kernels.options import kernel
+from distsvm.kernels.options import inner_kernel, kernel
 
 EPS = 2.220446049250313e-16
 
 
-@kernel
+@inner_kernel
 def two_sum(a, b):
     """s + e = a + b exactly, s the rounded sum."""
     s = a + b
@@ -20,7 +20,7 @@ def two_sum(a, b):
     return s, (a - (s - t)) + (b - t)
 
 
-@kernel
+@inner_kernel
 def two_product(a, b):
     """p + e = a·b exactly, p the rounded product."""
     c = 134217729.0 * a  # 2²⁷ + 1 splits a number into two halves whose products are exact
@@ -33,7 +33,7 @@ def two_product(a, b):
     return p, ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-@kernel
+@inner_kernel
 def exact_gradient(gram, b, alpha, high, low, size):
     """high + low = b − Gα to twice the working precision; size = |b| + |G|α, of its terms."""
     for j in range(b.size):
@@ -53,7 +53,7 @@ def exact_gradient(gram, b, alpha, high, low, size):
         high[j], low[j] = two_sum(high[j], low[j])
 
 
-@kernel
+@inner_kernel
 def block_slack(alpha, block, limit):
     """limit − Σα of each block; the sign is right even where only rounding is left."""
     slack = limit.copy()
@@ -67,7 +67,7 @@ def block_slack(alpha, block, limit):
     return slack
 
 
-@kernel
+@inner_kernel
 def _some_below_zero(values):
     below = False
     for k in range(values.size):
@@ -103,7 +103,7 @@ def make_feasible(alpha, block, limit):
             return
 
 
-@kernel
+@inner_kernel
 def gap_at(alpha, block, limit, high, low):
     """Σ_k limit_k·ξ_k − ⟨∇, α⟩ for ∇ = high + low, as a sum of terms ≥ 0: nothing cancels."""
     slack = block_slack(alpha, block, limit)
@@ -123,7 +123,7 @@ def gap_at(alpha, block, limit, high, low):
     return gap
 
 
-@kernel
+@inner_kernel
 def value_at(b, alpha, high, low):
     """⟨b, α⟩ − ½αᵀGα = ½⟨b + ∇, α⟩ for ∇ = high + low."""
     value = 0.0

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from distsvm.kernels.options import kernel
+from distsvm.kernels.options import inner_kernel, kernel
 from distsvm.kernels.simplex_gap import EPS, block_slack, exact_gradient, gap_at, make_feasible
 
 # A pivot below this part of its diagonal is rounding: the variable depends on the free ones.
@@ -26,14 +26,14 @@ PATIENCE = 10
 OUT, REFERENCE, WAITING = -1, -2, -3  # where a variable is, if not at a place in the factor
 
 
-@kernel
+@inner_kernel
 def copy_into(out, values):
     """out[: len(values)] = values; numba's own takes 1.5 s to compile, to word its errors."""
     for i in range(values.size):
         out[i] = values[i]
 
 
-@kernel
+@inner_kernel
 def _solve_lower(U, v):
     """v ← U⁻ᵀ v."""
     for k in range(v.size):
@@ -44,7 +44,7 @@ def _solve_lower(U, v):
             v[j] -= x * row[j]
 
 
-@kernel
+@inner_kernel
 def _solve_upper(U, v):
     """v ← U⁻¹ v."""
     for k in range(v.size - 1, -1, -1):
@@ -64,7 +64,7 @@ def _solve_upper(U, v):
         v[k] = (v[k] - ((s0 + s1) + (s2 + s3))) / row[k]
 
 
-@kernel
+@inner_kernel
 def _delete(U, order, where, q):
     """Take the q-th of the variables `order` out: its column goes, rotations restore U."""
     last = order.size - 1
@@ -89,7 +89,7 @@ def _delete(U, order, where, q):
             lower[j] = c * y - s * x
 
 
-@kernel
+@inner_kernel
 def _difference(gram, i, j, r):
     """⟨a_i, a_j − a_r⟩; taken first, because it is exact where two cuts are nearly the same."""
     m = gram.shape[0]
@@ -98,7 +98,7 @@ def _difference(gram, i, j, r):
     return (gram[i, j] if j < m else 0.0) - (gram[i, r] if r < m else 0.0)
 
 
-@kernel
+@inner_kernel
 def _column(gram, owner, reference, order, p, out):
     """out_i = M_ip for the free variables i; returns M_pp."""
     r = reference[owner[p]]
@@ -108,7 +108,7 @@ def _column(gram, owner, reference, order, p, out):
     return _difference(gram, p, p, r) - _difference(gram, r, p, r)
 
 
-@kernel
+@inner_kernel
 def _append(U, column, pivot, order, where, p):
     """Put p at the end of the factor, `column` being U⁻ᵀ of its column of M."""
     place = column.size
@@ -119,26 +119,26 @@ def _append(U, column, pivot, order, where, p):
     where[p] = place
 
 
-@kernel
+@inner_kernel
 def _residual(gradient, owner, reference, order, out):
     """The slope of D along each free variable, taken from its reference."""
     for i in range(order.size):
         out[i] = gradient[order[i]] - gradient[reference[owner[order[i]]]]
 
 
-@kernel
+@inner_kernel
 def _transfer(direction, amount, v, owner, reference):
     direction[v] += amount
     direction[reference[owner[v]]] -= amount
 
 
-@kernel
+@inner_kernel
 def _add_row(out, factor, row):
     for j in range(row.size):
         out[j] += factor * row[j]
 
 
-@kernel
+@inner_kernel
 def _move(gram, x, gradient, direction, longest):
     """Go along the direction, by at most `longest`, to the first bound; the variable met, or −1."""
     t = longest
@@ -158,7 +158,7 @@ def _move(gram, x, gradient, direction, longest):
     return met
 
 
-@kernel
+@inner_kernel
 def _rebuild(x, owner, reference, where, waiting, last):
     """Choose the references anew; all others > 0 wait for an empty factor, `last` at the end."""
     for k in range(reference.size):
@@ -179,7 +179,7 @@ def _rebuild(x, owner, reference, where, waiting, last):
     return n_waiting
 
 
-@kernel
+@inner_kernel
 def _settle(x, block, limit):
     """What rounding took from a block's sum goes to its slack, or else to its largest variable."""
     m = block.size
@@ -198,7 +198,7 @@ def _settle(x, block, limit):
     make_feasible(x[:m], block, limit)
 
 
-@kernel
+@inner_kernel
 def _rough_size(gram, b, alpha, size):
     """size ≥ |b| + |G|α by Cauchy and Schwarz, without a pass over G."""
     total = 0.0
@@ -209,7 +209,7 @@ def _rough_size(gram, b, alpha, size):
         size[j] = abs(b[j]) + size[j] * total
 
 
-@kernel
+@inner_kernel
 def _most_violated(gradient, size, owner, limit, reference, where):
     """The variable outside that weighs most in the gap, −1 if no violation is above rounding."""
     chosen = -1

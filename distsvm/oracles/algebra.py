@@ -72,9 +72,9 @@ class PlaneAlgebra(Bound):
 
     # --- the dual ascent -------------------------------------------------------------------
 
-    def vectors(self, size: int) -> HeldVectors:
-        """Room for p of `size` planes of every example."""
-        return ListedVectors(self, size)
+    def vectors(self, max_bytes: float) -> HeldVectors:
+        """Room for p of the planes of a stock that may take so much memory with all it has."""
+        return ListedVectors(self, max_bytes)
 
     def parts(self, planes: Planes) -> PlaneParts:
         """Each p as a signed sum of parts of its example, which its planes have in common.

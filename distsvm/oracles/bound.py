@@ -27,7 +27,9 @@ class Bound(ABC):
 
     All arrays `rows` that methods take are int64 and read-only, with row numbers in any order.
     Methods that take a `view` read what `view(w)` made of one w. No method changes its arguments,
-    unless it says so. Threads call one oracle one after another, never at the same time.
+    unless it says so. Threads call `separate` of a compiled task's oracle at the same time with one
+    view and different rows; else threads call one oracle one after another. What is said of an
+    example does not depend on the others that it is asked with.
     """
 
     n: int

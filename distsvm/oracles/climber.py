@@ -89,19 +89,15 @@ class HeldVectors(ABC):
     """
 
     room = 0.0
-    """The part of a stock's memory that is left to them at first."""
+    """The part of a stock's memory that is left to them."""
 
     @property
     @abstractmethod
     def n_bytes(self) -> int:
-        """The memory that they take, in any order of events that leads to the same planes."""
+        """The memory that they take now."""
 
     @abstractmethod
-    def written(self, planes: Planes) -> tuple[Any, np.ndarray]:
-        """These planes for `put`, and how many bytes each may take at most."""
-
-    @abstractmethod
-    def put(self, written: Any, rows: np.ndarray, slots: np.ndarray, counts: np.ndarray) -> None:
+    def put(self, planes: Planes, slots: np.ndarray, counts: np.ndarray) -> None:
         """Take in one plane each of distinct examples, which have had `counts` planes so far."""
 
     @abstractmethod
@@ -113,8 +109,8 @@ class HeldVectors(ABC):
         """Make room for `size` slots of each example."""
 
     @abstractmethod
-    def clear(self) -> None:
-        """Forget all planes."""
+    def take_up(self, held: Held, outputs: Any) -> None:
+        """Forget all planes, and take in those that are held now."""
 
     @abstractmethod
     def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:

@@ -102,8 +102,8 @@ class Contracts:
         )  # fmt: skip
         held.count[row], held.q[row, slot] = 1, planes.q
         oracle.climb_beside(1)
-        vectors = oracle.vectors(1)
-        vectors.put(vectors.written(planes)[0], row, slot, np.zeros_like(slot))
+        vectors = oracle.vectors(np.inf)
+        vectors.resize(1)
         vectors.fill_gram(held, outputs, row, slot)
         for number, p in zip(row.tolist(), P, strict=True):
             self._equals(number, "square norm of its plane", held.gram[number, 0, 0], p @ p)

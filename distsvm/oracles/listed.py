@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,8 @@ WEIGHT_BYTES = 64
 """Of a weight in use: its id, its place in the table, and its numbers in a climber."""
 FEW_WEIGHTS = 4096
 """Ids that have no use and are left alone, however few others there are."""
+SOME = 64
+"""Examples whose lists are written, and forgotten, at a time."""
 PIECE = 32
 """Visits between two looks at what others have changed."""
 
@@ -45,21 +48,25 @@ class PlaneParts(NamedTuple):
 
 
 class ListedVectors(HeldVectors):
-    """Every p as a list of parts, every part as a list of ids of weights."""
+    """Every p as a list of parts, every part as a list of ids of weights.
+
+    An example has its lists from the first time that they are needed. Where all do not fit into
+    the memory, some are forgotten after each use, and are written again for the next.
+    """
 
     room = 0.5
 
-    def __init__(self, algebra: PlaneAlgebra, size: int) -> None:
-        self._algebra, self._n = algebra, algebra.n
+    def __init__(self, algebra: PlaneAlgebra, max_bytes: float) -> None:
+        self._algebra, self._n, self._max_bytes = algebra, algebra.n, max_bytes
         self.values = frozen(algebra.part_values())
-        self.clear()
-        self.resize(size)
+        self._clear(0)
 
-    def clear(self) -> None:
+    def _clear(self, size: int) -> None:
+        self._has = np.zeros(self._n, dtype=bool)
         ids, parts, terms = _room_for(np.zeros(3, np.int64))
         n = self._n
         self.records = Records(
-            **ids, **parts, **terms, ends=np.zeros((n, 0), np.int32),
+            **ids, **parts, **terms, ends=np.zeros((n, size), np.int32),
             first=np.zeros((n, 3), np.int64), length=np.zeros((n, 3), np.int64),
             used=np.zeros(3, np.int64), live=np.zeros(3, np.int64),
         )  # fmt: skip
@@ -91,31 +98,64 @@ class ListedVectors(HeldVectors):
 
     # --- planes that come and go -----------------------------------------------------------
 
-    def written(self, planes: Planes) -> tuple[PlaneParts, np.ndarray]:
-        given = PlaneParts(*map(frozen, self._algebra.parts(planes)))
-        n_terms = np.diff(given.starts)
-        n_ids = np.diff(given.entries[given.starts])
-        by_term = SPARE * (PART_BYTES + TERM_BYTES)
-        return given, by_term * n_terms + (SPARE * ID_BYTES + WEIGHT_BYTES) * n_ids
+    def take_up(self, held: Held, outputs: Any) -> None:
+        self._clear(held.q.shape[1])
+        # Written now, so that as much memory is taken as if they had come one by one.
+        for _ in self.in_turn(held, outputs, np.arange(self._n)):
+            if self._is_full:
+                break
 
-    def put(
-        self, written: PlaneParts, rows: np.ndarray, slots: np.ndarray, counts: np.ndarray
-    ) -> None:
+    def put(self, planes: Planes, slots: np.ndarray, counts: np.ndarray) -> None:
+        kept = np.flatnonzero(self._has[planes.row] | (counts == 0))
+        self._put(planes.take(kept), slots[kept], counts[kept])
+
+    def _put(self, planes: Planes, slots: np.ndarray, counts: np.ndarray) -> None:
+        rows = planes.row
         order = np.tile(np.arange(self.records.ends.shape[1]), (rows.size, 1))
         order[np.arange(rows.size), slots] = -1
-        self._write(rows, order, np.maximum(counts, slots + 1), written)
+        parts = PlaneParts(*map(frozen, self._algebra.parts(planes)))
+        self._write(rows, order, np.maximum(counts, slots + 1), parts)
+        self._has[rows] = True
 
     def keep(self, rows: np.ndarray, order: np.ndarray, counts: np.ndarray) -> None:
+        has = np.flatnonzero(self._has[rows])
+        self._keep(rows[has], order[has], counts[has])
+
+    def _keep(self, rows: np.ndarray, order: np.ndarray, counts: np.ndarray) -> None:
         none, starts = np.zeros(0, np.int64), np.zeros(rows.size + 1, np.int64)
         nothing = PlaneParts(starts, none, np.zeros(0), none, starts[:1], none)
         self._write(rows, order, counts, PlaneParts(*map(frozen, nothing)))
+
+    def in_turn(self, held: Held, outputs: Any, rows: np.ndarray) -> Iterator[np.ndarray]:
+        """These examples, as many at a time as there is memory for, each time with their lists."""
+        rows = rows[held.count[rows] > 0]
+        if self._has[rows].all() and not self._is_full:
+            yield rows
+            return
+        for start in range(0, rows.size, SOME):
+            some = rows[start : start + SOME]
+            missing = some[~self._has[some]]
+            for slot in range(int(held.count[missing].max(initial=0))):
+                own = missing[held.count[missing] > slot]
+                output = outputs[own * held.q.shape[1] + slot]
+                slots = np.full(own.size, slot)
+                self._put(Planes.linear(own, output, held.q[own, slot]), slots, slots)
+            yield some
+            if self._is_full:
+                self._keep(some, np.zeros((some.size, 0), np.int64), np.zeros(some.size))
+                self._has[some] = False
+
+    @property
+    def _is_full(self) -> bool:
+        return self.n_bytes > self.room * self._max_bytes
 
     def _write(
         self, rows: np.ndarray, order: np.ndarray, counts: np.ndarray, planes: PlaneParts
     ) -> None:
         counts = counts.astype(np.int64)  # kernels are compiled once
         n, before = planes.key.size, int(self.active.counts[0])
-        self._make_room(self.records.length[rows].sum(axis=0) + (planes.weights.size, n, n))
+        old = self.records.length[rows].sum(axis=0)
+        self._make_room(old + np.array([planes.weights.size, n, n]))
         self._make_weights(planes.weights.size)
         lists.write_records(
             frozen(rows), frozen(order), frozen(counts), tuple(planes), self.records, self.active
@@ -163,12 +203,15 @@ class ListedVectors(HeldVectors):
     # --- what is done with them ------------------------------------------------------------
 
     def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
-        if self._zeros.size < self.weights.size:
-            self._zeros = np.zeros(self.active.weight.size)
-        climb_lists.gram_of_lists(
-            frozen(rows), frozen(slots), self.records, self.values, held, frozen(self.times),
-            self._zeros,
-        )  # fmt: skip
+        done = 0
+        for some in self.in_turn(held, outputs, rows):
+            if self._zeros.size < self.weights.size:
+                self._zeros = np.zeros(self.active.weight.size)
+            climb_lists.gram_of_lists(
+                frozen(some), frozen(slots[done : done + some.size]), self.records, self.values,
+                held, frozen(self.times), self._zeros,
+            )  # fmt: skip
+            done += some.size
 
     def climber(self, w: np.ndarray, sigma: float) -> ListClimber:
         self._forget_weights()
@@ -176,8 +219,11 @@ class ListedVectors(HeldVectors):
 
     def sum(self, held: Held, outputs: Any, share: np.ndarray) -> Vector:
         out = np.zeros(self.weights.size)
-        climb_lists.sum_of_lists(frozen(share), self.records, self.values, out)
-        return self.vector(out)
+        for rows in self.in_turn(held, outputs, np.flatnonzero(share.any(axis=1))):
+            more = np.zeros(max(0, self.weights.size - out.size))
+            out = np.concatenate([out, more]) if more.size else out
+            climb_lists.sum_of_lists(frozen(rows), frozen(share), self.records, self.values, out)
+        return self.vector(np.concatenate([out, np.zeros(self.weights.size - out.size)]))
 
     def vector(self, by_id: np.ndarray) -> Vector:
         """The vector that has these numbers at the weights with an id."""
@@ -230,9 +276,14 @@ class ListClimber(Climber):
         self._touched: list[np.ndarray] | None = None
 
     def visit(self, held: Held, outputs: Any, rows: np.ndarray, tol: float) -> Visits:
-        self._extend()
-        if not self._shared:
-            return self._visited(held, rows, tol)
+        total = Visits()
+        for some in self._vectors.in_turn(held, outputs, rows):
+            self._extend()
+            visit = self._visited_together if self._shared else self._visited
+            total = total.plus(visit(held, some, tol))
+        return total
+
+    def _visited_together(self, held: Held, rows: np.ndarray, tol: float) -> Visits:
         total, vectors = Visits(), self._vectors
         for start in range(0, rows.size, PIECE):
             some = rows[start : start + PIECE]

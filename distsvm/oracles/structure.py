@@ -115,6 +115,9 @@ class Structure:
     shard_arrays : mapping of str to str
         Classes of inputs or outputs of a shard that can be kept as arrays, by the names that
         packed files have for them; see distsvm.data.shard_arrays.
+    picture : str, optional
+        A function of a model, which returns the title and the SVG of a picture of its w: the report
+        of a run shows it.
     labels : tuple of str
         Fields of its tasks whose arrays are labels, which a report shows.
     """
@@ -134,4 +137,5 @@ class Structure:
     form: str = "distsvm.estimators.form:EstimatorForm"
     words: str | None = None
     shard_arrays: Mapping[str, str] = field(default_factory=dict)
+    picture: str | None = None
     labels: tuple[str, ...] = ()

@@ -50,11 +50,13 @@ class Circumstances:
         Whether the memory of a worker is limited.
     n_columns : int or None
         The columns of features that the beginning of the data shows, if it has some.
+    rescaling : "margin" or "slack"
     """
 
     one_block: bool
     limited: bool
     n_columns: int | None
+    rescaling: str = "margin"
 
 
 PENALTIES = frozenset({"linear", "quadratic", "hard"})
@@ -126,6 +128,10 @@ class Task(ABC):
     @abstractmethod
     def loss(self, y: Any, y_hat: Any) -> float:
         """Δ(y, ŷ): not negative, and 0 when they are equal."""
+
+    def competes(self, y: Any, y_hat: Any) -> bool:
+        """Whether ŷ is an output in training on y; most tasks have all outputs of the input."""
+        return True
 
     @abstractmethod
     def decode(self, w: np.ndarray, x: Any) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from distsvm.errors import DAMAGE, CheckpointError
 from distsvm.report import bars, charts, gap_charts
+from distsvm.report.plot import figure
 from distsvm.report.style import SCRIPT, STYLE, hashed
 from distsvm.report.tables import configuration, facts
 from distsvm.report.verdict import verdict
@@ -62,9 +63,16 @@ def page(view: RunView) -> str:
         f'<h1>{escape(name)}</h1><p class="path">{escape(str(view.path))}</p></header>\n'
         f"{verdict(view)}{_charts(view)}"
         f'<h2>Configuration, task and data</h2>\n<div class="columns">{configuration(view)}'
-        f'<div class="stack">{facts(view)}</div></div>\n'
+        f'<div class="stack">{facts(view)}</div></div>\n{_picture(view)}'
         f"</main><script>{SCRIPT}</script></body></html>\n"
     )
+
+
+def _picture(view: RunView) -> str:
+    if view.picture is None:
+        return ""
+    title, svg = view.picture
+    return f"<h2>The model</h2>\n{figure('picture', title, '', svg)}\n"
 
 
 def _charts(view: RunView) -> str:

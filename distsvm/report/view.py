@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from distsvm.errors import CheckpointError
+from distsvm.errors import CheckpointError, ModelError
+from distsvm.model import load_model
+from distsvm.oracles.structure import imported
 from distsvm.registry import structure_of_saved
 from distsvm.report.result_file import read_result
 from distsvm.solvers.round import Round
@@ -44,6 +46,8 @@ class RunView:
         result.json as read_result returns it, possibly of a session before the last.
     learned : dict
         The fields of the model's task; of its arrays only the labels.
+    picture : (str, str) or None
+        Title and SVG of the structure's picture of the run's model.
     """
 
     path: Place
@@ -52,6 +56,7 @@ class RunView:
     history: list[Round]
     last_result: dict[str, Any] | None
     learned: dict[str, Any]
+    picture: tuple[str, str] | None = None
 
     @property
     def result(self) -> dict[str, Any] | None:
@@ -160,6 +165,7 @@ def read_run(run_dir: Where) -> RunView:
         history=folder.history(),
         last_result=read_result(path / "result.json"),
         learned=_learned(path / "model"),
+        picture=_picture(path / "model"),
     )
 
 
@@ -177,6 +183,18 @@ def _learned(folder: Place) -> dict[str, Any]:
     except CheckpointError:
         return fields
     return fields | {name.removeprefix("task."): _brief(array) for name, array in arrays.items()}
+
+
+def _picture(folder: Place) -> tuple[str, str] | None:
+    """What the structure draws of the model; None where there is nothing, or it cannot be read."""
+    manifest = read_json(folder / MANIFEST, CheckpointError) if folder.exists() else {}
+    picture = structure_of_saved(manifest.get("task")).picture
+    if picture is None:
+        return None
+    try:
+        return imported(picture)(load_model(folder))
+    except ModelError:
+        return None
 
 
 def _brief(array: np.ndarray) -> Any:

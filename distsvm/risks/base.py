@@ -29,8 +29,6 @@ class Workers:
     n_examples : int
     total_weight : float
         Σ c_i of all examples.
-    together : bool
-        Whether blocks of this process see each other's changes at once.
     """
 
     executor: Executor
@@ -38,7 +36,6 @@ class Workers:
     dim: int
     n_examples: int
     total_weight: float
-    together: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from distsvm.messages import Ascended, Ascent, Holding
-from distsvm.oracles.climber import Live
 from distsvm.risks.algebra import combination
 from distsvm.risks.base import Risk, Workers
 from distsvm.vectors import Vector
@@ -18,8 +17,6 @@ class BlockRisk(Risk):
 
     Attributes
     ----------
-    n_apart : int
-        Blocks that do not see each other's changes at once.
     total_weight : float
         Σ c_i of all examples.
     """
@@ -27,7 +24,6 @@ class BlockRisk(Risk):
     def __init__(self, workers: Workers) -> None:
         super().__init__(workers)
         self._hosts, self.total_weight = range(self.n_blocks), workers.total_weight
-        self.n_apart = 1 if workers.together else self.n_blocks
 
     def sum(self, vectors: Sequence[Vector]) -> np.ndarray:
         """Return Σ vector, dense."""
@@ -37,7 +33,7 @@ class BlockRisk(Risk):
         """Begin with all α at the truths; so does a worker that is built again."""
         own_mb = memory_mb / self.n_blocks
         self._workers.executor.prepare(
-            "on_part", "hold", C / self.total_weight, own_mb, seed, self.n_apart,
+            "on_part", "hold", C / self.total_weight, own_mb, seed, self.n_blocks,
             shards=self._hosts, each=[(block,) for block in self._hosts],
         )  # fmt: skip
 
@@ -53,10 +49,7 @@ class BlockRisk(Risk):
 
     def ascend(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> list[Ascended]:
         """Return the results of one round, in the order of the blocks."""
-        live = (Live(),) if self._workers.together else ()
-        return self._workers.executor.run(
-            "on_part", "ascend", w, point, todo, *live, shards=self._hosts
-        )
+        return self._workers.executor.run("on_part", "ascend", w, point, todo, shards=self._hosts)
 
     def back_up(self) -> bool:
         """Copy all planes to the driver, for workers that are built again.

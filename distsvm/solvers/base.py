@@ -76,10 +76,12 @@ class Place:
         Whether the workers are threads of the driver's process.
     limited : bool
         Whether a worker's memory is limited, so that it works through its examples in pieces.
+    n_workers : int
     """
 
     one_process: bool
     limited: bool = False
+    n_workers: int = 1
 
 
 @dataclass(frozen=True)
@@ -131,18 +133,13 @@ class Solver(ABC, Generic[R, S]):
         return options
 
     @classmethod
-    def check_place(cls, options: Any, place: Place) -> None:
-        """Refuse, with a ConfigError, options that do not fit where the run is to be."""
+    def check_task(cls, options: Any, task: Task, rescaling: str, place: Place) -> None:
+        """Refuse, with a ConfigError, a task that has what the solver needs but not with these."""
 
     @classmethod
-    def default_blocks(cls, options: Any, place: Place) -> int | None:
-        """The number of blocks unless it is given; None for as many as workers can share."""
+    def default_blocks(cls, place: Place) -> int:
+        """The number of blocks unless it is given."""
         return 1
-
-    @property
-    def together(self) -> bool:
-        """Whether the blocks of this process see each other's changes at once."""
-        return False
 
     @abstractmethod
     def part_maker(self) -> PartMaker:
@@ -195,6 +192,7 @@ class Solver(ABC, Generic[R, S]):
 CAPABILITIES = {
     "planes": "sums of planes (accumulate and values)",
     "steps": "steps of the dual over held planes (vectors)",
+    "sequential": "exact steps of the dual over all outputs of an example (sequential)",
 }
 """What a solver may need of an oracle, in words."""
 

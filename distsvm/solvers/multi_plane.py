@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from distsvm import checks
 from distsvm.cuts.bounds import Bounds
-from distsvm.errors import ConfigError
-from distsvm.kinds import number, share, truth
+from distsvm.kinds import number, share
 from distsvm.messages import Ascended, Ascent, Holding
 from distsvm.options import option
 from distsvm.risks.blocks import BlockRisk
@@ -23,12 +22,12 @@ from distsvm.solvers.multi_plane_state import MultiPlaneState
 from distsvm.solvers.options import SolverOptions
 from distsvm.solvers.round import Column, Round
 from distsvm.solvers.state import State
-from distsvm.wording import Setting, Value, message
 from distsvm.workers.ascent_part import AscentPartMaker
+from distsvm.workers.part import PartMaker
 
-# After rounds that asked about some examples, together so many times as there are examples, the
-# next asks about all, and certifies. Ten times 0.1, added up, is a little less than 1.
-FULL_AFTER = 1.0 - 1e-9
+# After as many passes of calls about some examples, the next round asks about all, and certifies,
+# also where the gap seems far from its target. Ten times 0.1, added up, is a little less than 1.
+FULL_AFTER = 2.0 - 1e-9
 # Passes over the held planes within a round, where there is one block and where there are more,
 # which have to hear of each other.
 N_PASSES, N_PASSES_APART = 5, 1
@@ -70,22 +69,6 @@ class MultiPlaneOptions(SolverOptions):
         help="limit of the memory for planes, of all workers together; with {worker_memory_mb} "
         "that of one piece of each block counts, which may take as much as a piece",
     )  # fmt: skip
-    asynchronous: bool = option(
-        False, kind=truth,
-        help="in one process (threads, serial): blocks see each other's changes of w at once, so "
-        "that more threads take hardly more work. With threads the result depends on their "
-        "timing: certified like any other, but not the same bits twice",
-    )  # fmt: skip
-
-    def check_with(self, config: Any) -> None:
-        if self.asynchronous and config.solver not in ("auto", "multi-plane"):
-            raise ConfigError(
-                message(
-                    "{asynchronous} is for {}, not {}",
-                    Setting("solver", "multi-plane"),
-                    Value(config.solver),
-                )
-            )
 
 
 @dataclass(frozen=True)
@@ -114,26 +97,10 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
     options: MultiPlaneOptions = MultiPlaneOptions()
 
     @classmethod
-    def check_place(cls, options: MultiPlaneOptions, place: Place) -> None:
-        if options.asynchronous and not place.one_process:
-            raise ConfigError(
-                message(
-                    "{asynchronous} in several processes: expected {} or {}, for blocks see each "
-                    "other's changes only in one process",
-                    Setting("executor", "threads"),
-                    Value("serial"),
-                )
-            )
+    def default_blocks(cls, place: Place) -> int:
+        return 1 if place.one_process else place.n_workers
 
-    @classmethod
-    def default_blocks(cls, options: MultiPlaneOptions, place: Place) -> int | None:
-        return 1 if place.one_process and not options.asynchronous else None
-
-    @property
-    def together(self) -> bool:
-        return self.options.asynchronous
-
-    def part_maker(self) -> AscentPartMaker:
+    def part_maker(self) -> PartMaker:
         return AscentPartMaker()
 
     def risk_kind(self) -> type[BlockRisk]:
@@ -142,7 +109,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
     def begin(self, risk: BlockRisk, start: np.ndarray | None) -> MultiPlaneState:
         problem = self.problem
         risk.hold(problem.C, self.options.plane_memory_mb, problem.seed)
-        sigma = 1.0 if problem.weighs_features else max(1.0, 0.5 * risk.n_apart)
+        sigma = 1.0 if problem.weighs_features else max(1.0, 0.5 * risk.n_blocks)
         # α = 0 is feasible, with w = 0 and D = 0.
         bounds = Bounds(dual=0.0)
         if start is None and problem.largest_loss is not None:
@@ -222,8 +189,18 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
             return "none"
         if self.options.ask_share >= 1 or state.since >= FULL_AFTER:
             return "all"
-        done = state.since > 0 and state.unseen * state.gap <= self.problem.C * self._eps(state)
-        return "all" if done else "some"
+        is_near = state.since > 0 and self._estimated_gap(state) <= (
+            self.problem.C * self._eps(state)
+        )
+        return "all" if is_near else "some"
+
+    def _estimated_gap(self, state: MultiPlaneState) -> float:
+        """What a certificate would say now: by the examples' shares, or if it falls as it has.
+
+        Shares are known from when the oracle was last asked, so that they may be much too large.
+        """
+        course = state.bounds.gap * math.exp(-state.fall * (1.0 + state.since))
+        return min(state.unseen * state.gap, course)
 
     def _point(self, state: MultiPlaneState) -> np.ndarray | None:
         """Where to ask about all: None for w itself."""
@@ -237,14 +214,15 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         return Ascent(
             number=state.serial, taken=state.taken, sigma=state.sigma, ask=ask,
             share=self.options.ask_share / n_parts,
-            n_passes=N_PASSES if risk.n_apart == 1 else N_PASSES_APART,
+            n_passes=N_PASSES if risk.n_blocks == 1 else N_PASSES_APART,
             n_parts=n_parts, least_rate=average, tol=TOL_SHARE * self._eps(state),
+            enough=self.problem.C * self._eps(state) / (state.unseen * risk.total_weight),
             regain=state.regain(),
         )  # fmt: skip
 
     def _n_parts(self, risk: BlockRisk) -> int:
         """Number of rounds over which one `ask_share` of the examples is asked."""
-        return 1 if risk.n_apart == 1 or self.problem.enumerates else N_PARTS
+        return 1 if risk.n_blocks == 1 or self.problem.enumerates else N_PARTS
 
     def _certify(
         self,
@@ -262,6 +240,9 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         state.bounds.add_primal(primal, asked, all(answer.exact for answer in answers))
         if state.bounds.primal == before[0]:
             state.ask_average = not state.ask_average
+        gap = before[0] - before[1]
+        if 0 < state.bounds.gap <= gap < math.inf:
+            state.fall = math.log(gap / state.bounds.gap) / (1.0 + state.since)
         if 0 < state.gap < math.inf:
             state.unseen = max(1.0, state.bounds.gap / state.gap)
         same = (state.bounds.primal, state.bounds.dual) == before
@@ -320,7 +301,8 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         before = state.dual
         state.aside = frozenset() if state.frozen is None else state.frozen.blocks
         model = risk.point(state.w)
-        step = _Step.of(model, [a for k, a in enumerate(answers) if k not in state.aside])
+        counted = [a for k, a in enumerate(answers) if k not in state.aside]
+        step = Step.of(model, counted, self._is_exact(answers))
         state.taken, best = step.taken, step.best
         state.linear += step.linear
         state.square += step.longer
@@ -336,7 +318,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
     def _thaw(
         self, model: LinearPoint, state: MultiPlaneState, frozen: Frozen,
         answers: Sequence[Ascended],
-    ) -> tuple[_Step, float]:  # fmt: skip
+    ) -> tuple[Step, float]:  # fmt: skip
         """Let live take its best step, and then frozen the best one towards live.
 
         Returns
@@ -345,7 +327,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         """
         point, linear = model.minus(frozen.apart), state.linear - frozen.linear
         before = linear - 0.5 * point.norm2
-        live = _Step.of(point, answers)
+        live = Step.of(point, answers)
         gain = linear + live.linear - 0.5 * point.norm2 - before
         for answer in answers:
             frozen.follow(answer.u, answer.linear, live.taken)
@@ -357,6 +339,10 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         if step == 1:
             state.frozen = None
         return live, gain
+
+    def _is_exact(self, answers: Sequence[Ascended]) -> bool:
+        """Whether the changes are wanted as they are, although a part of them may be better."""
+        return False
 
     def _adapt(self, state: MultiPlaneState, best: float, n_blocks: int) -> None:
         """Let σ′ follow how far the blocks could have gone together."""
@@ -429,16 +415,20 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
             n_planes=state.n_planes,
             plane_bytes=state.plane_bytes,
             solver=self.name,
-            own={
-                "violation": state.gap / self.problem.C,
-                "n_support_planes": state.n_support,
-                "n_refused_planes": state.n_refused,
-            },
+            own=self._own(state),
             seconds=dict(state.clock.seconds),
         )
 
+    def _own(self, state: MultiPlaneState) -> dict[str, float]:
+        """The values of the columns that are the solver's own."""
+        return {
+            "violation": state.gap / self.problem.C,
+            "n_support_planes": state.n_support,
+            "n_refused_planes": state.n_refused,
+        }
 
-class _Step(NamedTuple):
+
+class Step(NamedTuple):
     """How far w has gone along the blocks' changes.
 
     Parameters
@@ -455,13 +445,16 @@ class _Step(NamedTuple):
     longer: float
 
     @classmethod
-    def of(cls, point: LinearPoint, answers: Sequence[Ascended]) -> _Step:
-        """Add to the point, in its place, the part of the changes that is best for the dual."""
+    def of(cls, point: LinearPoint, answers: Sequence[Ascended], whole: bool = False) -> Step:
+        """Add to the point, in its place, the part of the changes that is best for the dual.
+
+        `whole` says that they are added as they are.
+        """
         changes, ones = [answer.u for answer in answers], np.ones(len(answers))
         linear = sum(answer.linear for answer in answers)
         along, apart = point.advance(changes, ones)
         best = (linear - along) / apart if apart > 0 else 1.0
-        taken = min(1.0, max(0.0, best))
+        taken = 1.0 if whole else min(1.0, max(0.0, best))
         if taken < 1:
             point.advance(changes, (taken - 1.0) * ones)
         return cls(taken, best, taken * linear, taken * (2 * along + taken * apart))

@@ -41,6 +41,8 @@ class MultiPlaneState(State):
         The examples' shares of the gap, when the oracle was last asked, and by the held planes.
     unseen : float
         How many times as large as those shares the certified gap was, when it was last certified.
+    fall : float
+        By how much the logarithm of the certified gap fell with each pass before the last one.
     frozen : Frozen or None
         What lost workers had, as long as it is of use.
     pass_work : float
@@ -77,6 +79,7 @@ class MultiPlaneState(State):
     unseen: float = kept_float(1.0)
     pass_work: float = kept_float()
     since: float = kept_float()
+    fall: float = kept_float()
     aside: frozenset[int] = frozenset()
     frozen: Frozen | None = None
     loses: bool = False

@@ -103,9 +103,9 @@ class TrainConfig:
     solver: str = option(
         "auto", kind=Choice(lambda: ("auto", *SOLVERS)), metavar="NAME", group=METHOD,
         help="auto is the solver whose own options are given, if they are of one solver only; "
-        "else multi-plane for sequences and trees, and for classes of at least 100 columns in "
-        "memory that are trained in one process (serial, threads) without several blocks; else "
-        "one-slack. The run records the choice for resumed runs",
+        "else multi-plane for sequences and trees; sequential-dual for classes of at least 100 "
+        "columns in memory that are trained in one process (serial, threads) without several "
+        "blocks; else one-slack. The run records the choice for resumed runs",
     )  # fmt: skip
     solver_options: dict[str, Any] = option(
         factory=dict, kind=Table(), flag="", group=METHOD,
@@ -113,22 +113,23 @@ class TrainConfig:
     )  # fmt: skip
     n_blocks: int | None = option(
         None, kind=whole(least=1), flag="--blocks", metavar="N", group=METHOD,
-        usual="one-slack 1; multi-plane 1 in one process (serial, and threads unless "
-        "{asynchronous}), 8 in several (processes, ray), or fewer for small data",
+        usual="one-slack 1; multi-plane 1 in one process (serial, threads), one a worker in "
+        "several (processes, ray), or fewer for small data",
         help="fixed groups of neighbouring shards; at most {n_shards}. one-slack: each has a "
-        "slack variable. multi-plane: blocks raise the dual side by side, each on one thread; "
-        "more of them use more workers, and take more work. The run records the number for "
-        "resumed runs",
+        "slack variable. multi-plane: blocks raise the dual side by side, each on the threads of "
+        "one worker; more of them use more workers, and take more work. The run records the "
+        "number for resumed runs",
     )  # fmt: skip
     n_shards: int | None = option(
         None, kind=whole(least=1), flag="--shards", metavar="N", group=METHOD,
         usual="one-slack 16, fewer for small data; multi-plane one for each block",
         help="parts of the data. Equal {n_shards} and {n_blocks} give equal bits on every "
-        "executor with any number of workers",
+        "executor with any number of workers and threads",
     )  # fmt: skip
     random_state: int | None = option(
         None, kind=whole(least=0), flag="--seed", metavar="N", group=METHOD,
-        help="for solvers that draw: multi-plane draws the order in which it visits examples",
+        help="for solvers that draw: multi-plane and sequential-dual draw the order in which they "
+        "visit examples",
     )  # fmt: skip
     executor: str = option(
         "auto", kind=choice(*CHOICES), metavar="NAME", group=PLACE, free=True,
@@ -141,7 +142,9 @@ class TrainConfig:
     )  # fmt: skip
     n_workers: int | None = option(
         None, kind=whole(least=1), flag="--workers", metavar="N", group=PLACE, free=True,
-        usual="the usable cores", help="the number of workers; it never changes the result",
+        usual="the usable cores; one a machine where compiled tasks are trained on processes or "
+        "ray",
+        help="the number of workers; it changes no result where {n_blocks} is given",
     )  # fmt: skip
     cache_dir: str | None = option(
         None, kind=local_folder, metavar="DIR", group=PLACE, free=True, usual="none",

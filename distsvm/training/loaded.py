@@ -99,12 +99,10 @@ class Loaded:
         """The numbers of the hosts of the training data."""
         return range(len(self.cut.specs))
 
-    def workers(self, together: bool) -> Workers:
+    def workers(self) -> Workers:
         """Return the workers with what a risk needs."""
         facts = self.facts
-        return Workers(
-            self.executor, self.cut.hosts, self.task.dim, facts.n_examples, facts.weight, together
-        )
+        return Workers(self.executor, self.cut.hosts, self.task.dim, facts.n_examples, facts.weight)
 
     def default_C(self, config: TrainConfig, used: dict[str, Any] | None = None) -> float:
         """Return the C of the configuration, else that of a resumed run, else the default.

@@ -71,8 +71,7 @@ class Run:
             square_radius=loaded.facts.square_radius,
         )  # fmt: skip
         self.solver: Solver = replace(made, problem=problem)
-        workers = loaded.workers(self.solver.together)
-        self.risk: Risk = make_risk(self.solver.risk_kind(), workers)
+        self.risk: Risk = make_risk(self.solver.risk_kind(), loaded.workers())
         self.saving, self.watching = saving, watching
         self.started, self.load_s = started, loaded.load_s
         self.late, self._longest_s = False, 0.0

@@ -33,6 +33,9 @@ FORMAT = 1
 WRITTEN = ("model", "run.json", "data.json", "state.json", "history.jsonl", "result.json")
 """Files that the session alone writes, each under another name first."""
 
+REMOVED = frozenset({"asynchronous"})
+"""Options that earlier versions wrote to run.json."""
+
 
 class RunFolder:
     """`run.json`, `data.json`, `history.jsonl`, `checkpoints/`, `result.json` and `model/`.
@@ -140,7 +143,8 @@ class RunFolder:
             for described in filter(None, (run.get("data"), run.get("validation"))):
                 if not _names_paths(described["paths"], described["options"]):
                     raise ValueError(f"{described!r:.40} names no data")
-            run["config"] = TrainConfig.from_dict(run["config"])
+            given = {name: own for name, own in run["config"].items() if name not in REMOVED}
+            run["config"] = TrainConfig.from_dict(given)
         except DAMAGE as error:
             shown = error if isinstance(error, DistSVMError) else repr(error)
             raise CheckpointError(f"{self.path / 'run.json'} is damaged: {shown}") from error

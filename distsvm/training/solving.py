@@ -25,10 +25,6 @@ from distsvm.wording import Setting, message
 log = logging.getLogger(__name__)
 
 ONE_PROCESS = ("serial", "threads")
-N_BLOCKS = 8
-"""Where workers share blocks, whatever the machine has: more blocks share the work between more
-workers, and take more of it (benchmarks/solvers.py)."""
-
 
 EARLIER_NAMES = {"OneSlack": "one-slack", "MultiPlane": "multi-plane"}
 """What run.json called solvers once."""
@@ -36,7 +32,8 @@ EARLIER_NAMES = {"OneSlack": "one-slack", "MultiPlane": "multi-plane"}
 
 def place_of(config: TrainConfig, executor: Executor) -> Place:
     """Where the run is to be, as far as a solver has to know it."""
-    return Place(executor.name in ONE_PROCESS, config.worker_memory_mb is not None)
+    limited = config.worker_memory_mb is not None
+    return Place(executor.name in ONE_PROCESS, limited, executor.n_workers)
 
 
 @dataclass(frozen=True)
@@ -46,24 +43,25 @@ class Choice:
     Parameters
     ----------
     solver : type
-    n_blocks : int or None
-        None: N_BLOCKS, or fewer where the data gives fewer shards.
+    n_blocks : int
     """
 
     solver: type[Solver]
-    n_blocks: int | None
+    n_blocks: int
 
     @classmethod
     def of(cls, config: TrainConfig, task: Task, executor: Executor, data: Dataset) -> Choice:
-        """The choice of a new run: it depends on the kind of executor, not on the workers."""
+        """The choice of a new run: blocks are as many as workers, where data gives so many."""
         place = place_of(config, executor)
         solver = solver_named(_name(config, task, place, data))
         check_needs(solver, task)
         check_penalty(solver, config.penalty)
-        options, n_blocks = config.options_of(solver.name), config.n_blocks
-        solver.check_place(options, place)
+        solver.check_task(config.options_of(solver.name), task, config.rescaling, place)
+        n_blocks = config.n_blocks
         if n_blocks is None:
-            n_blocks = solver.default_blocks(options, place)
+            n_blocks = solver.default_blocks(place)
+            if n_blocks > 1:
+                n_blocks = min(n_blocks, len(data.specs(config.n_shards, task.cost)))
         return cls(solver, n_blocks)
 
     @classmethod
@@ -85,7 +83,6 @@ class Choice:
         """The solver, without its C: that is known once the data is."""
         place = place_of(config, executor)
         options = config.options_of(self.solver.name)
-        self.solver.check_place(options, place)
         problem = Problem(
             C=1.0, target=Target(config.eps, config.rel_gap), rescaling=config.rescaling,
             penalty=config.penalty,
@@ -108,7 +105,9 @@ def _name(config: TrainConfig, task: Task, place: Place, data: Dataset) -> str:
         return "n-slack"
     one_block = place.one_process and config.n_blocks in (None, 1)
     n_columns = _n_columns(data, task) if one_block and not place.limited else None
-    chosen = task.choose_solver(Circumstances(one_block, place.limited, n_columns))
+    chosen = task.choose_solver(
+        Circumstances(one_block, place.limited, n_columns, config.rescaling)
+    )
     config.check_options_of(chosen)
     return chosen
 
@@ -149,14 +148,12 @@ def cut_data(data: Dataset, config: TrainConfig, task: Task, choice: Choice) -> 
     """
     n_shards, n_blocks, hosts_blocks = config.n_shards, choice.n_blocks, choice.solver.hosts_blocks
     if hosts_blocks and n_shards is None:
-        if n_blocks is None:
-            n_blocks = min(N_BLOCKS, len(data.specs(None, task.cost)))
         n_shards = n_blocks
     specs = list(data.specs(n_shards, task.cost))
     if config.n_blocks is not None and config.n_blocks > len(specs):
         n = Setting("n_blocks", config.n_blocks)
         log.warning(message("{}, but there are only {} shards", n, len(specs)))
-    blocks = groups(len(specs), N_BLOCKS if n_blocks is None else n_blocks)
+    blocks = groups(len(specs), n_blocks)
     if not hosts_blocks:
         return DataCut(len(specs), blocks, specs, blocks)
     joined = [_joined(specs[block.start : block.stop]) for block in blocks]

@@ -58,8 +58,9 @@ class Trainer:
             )
         self.folder = None if config.run_dir is None else RunFolder(config.run_dir)
         self.executor: Executor = make_executor(
-            config.executor, config.n_workers, compiled=task.compiled, **config.executor_options
-        )
+            config.executor, config.n_workers, compiled=task.compiled,
+            threaded=task.compiled and config.worker_memory_mb is None, **config.executor_options,
+        )  # fmt: skip
         if self.executor.name == "ray":
             self.callbacks.append(RayMetrics(run_name(config.run_dir)))
 

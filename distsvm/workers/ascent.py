@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 
 from distsvm import checks
 from distsvm.messages import Ascended, Ascent, Holding
+from distsvm.oracles.bound import power_of_two
 from distsvm.oracles.climber import Climber, Live, Visits
 from distsvm.oracles.oracle import Oracle
 from distsvm.oracles.search import Separation
+from distsvm.team import Team
 from distsvm.vectors import Vector
+from distsvm.workers.asking import asked
 from distsvm.workers.stock import PlaneStock
 from distsvm.workers.whole_stock import WholeStock
 
 MEGABYTE = 2**20
-# Examples that are asked about before the steps that their answers call for. Fewer would find
-# better planes, and cost more Python.
-PIECE = 32
+# Examples that are asked at one w before the steps that their answers call for. More would give
+# threads more to do at once, and take more passes (benchmarks/pass_rules.py).
+BATCH = 32
+# The work of a part of them that a thread takes, in the unit of Oracle.call_work: less would be
+# done before another thread is awake.
+PART_WORK = 3e5
 # What a round takes beside calls and visits, in the unit of Oracle.call_work: without it small
 # blocks would go round and round over planes that bring next to nothing.
 ROUND_WORK = 1e5
@@ -45,15 +50,17 @@ class BlockAscent:
         Blocks that climb at once and do not see each other's changes.
     shares : array, optional
         Of the block's features, where this is a piece of it; see Oracle.climb_beside.
+    team : Team, optional
+        The threads that ask the oracle.
     """
 
     def __init__(
         self, oracle: Oracle, weight: np.ndarray, C_share: float, memory_mb: float,
         seed: int = 0, block: int = 0, n_apart: int = 1,
-        shares: np.ndarray | None = None,
+        shares: np.ndarray | None = None, team: Team | None = None,
     ) -> None:  # fmt: skip
         oracle.climb_beside(n_apart, shares)
-        self.oracle, self.weight = oracle, weight
+        self.oracle, self.weight, self._team = oracle, weight, team or Team()
         self.seed, self.block = seed, block
         self.stock = _stock(oracle, C_share * weight, memory_mb * MEGABYTE)
         self.number = 0
@@ -104,7 +111,7 @@ class BlockAscent:
                 n_visits += rows.size
             if number == 0 and self._begins_with_all(todo):
                 self.share[:] = self.stock.held.gap
-            if found.gain <= todo.least_rate * found.work:
+            if found.gain <= todo.least_rate * found.work or self._is_enough(todo):
                 break
         stock = self.stock
         return Ascended(
@@ -156,9 +163,10 @@ class BlockAscent:
 
         The first number is that of the examples asked; the sum is infinite if not all were.
         """
-        n, view, upper, exact = 0, self.oracle.view(point), 0.0, True
-        for rows in self.oracle.in_time(_pieces(np.arange(self.oracle.n), self.oracle.piece)):
-            answer = self._ask(view, rows)
+        n, upper, exact, oracle = 0, 0.0, True, self.oracle
+        view, pieces = oracle.view(point), oracle.chunks(np.arange(oracle.n))
+        for answer in asked(self._team, oracle, view, pieces, oracle.piece):
+            self._insert(answer)
             n += len(answer.planes)
             upper += float(self.weight[answer.planes.row] @ answer.upper)
             exact &= answer.exact
@@ -172,20 +180,24 @@ class BlockAscent:
 
     def _ask_some(self, climber: Climber, chosen: np.ndarray, todo: Ascent) -> tuple[int, Visits]:
         """The oracle on those that were chosen, each few followed by steps."""
-        n, total = 0, Visits()
-        for some in self.oracle.in_time(_pieces(chosen, PIECE)):
-            rows = self._ask(climber.view(), some).planes.row
-            n += rows.size
-            total = total.plus(self.stock.visit(climber, rows, todo.tol))
-            self.share[rows] = self.stock.held.gap[rows]
+        n, total, oracle = 0, Visits(), self.oracle
+        size = min(BATCH, power_of_two(PART_WORK / oracle.call_work()))
+        for batch in _pieces(chosen, BATCH):
+            # All at one w: steps change the view.
+            parts = _pieces(batch, size)
+            answers = list(asked(self._team, oracle, climber.view(), parts, size))
+            for answer in answers:
+                self._insert(answer)
+                rows = answer.planes.row
+                n += rows.size
+                total = total.plus(self.stock.visit(climber, rows, todo.tol))
+                self.share[rows] = self.stock.held.gap[rows]
         return n, total
 
-    def _ask(self, view: Any, rows: np.ndarray) -> Separation:
-        answer = self.oracle.separate(view, rows)
+    def _insert(self, answer: Separation) -> None:
         # All but the truth's: an output without loss may be violated all the same.
         worth = np.flatnonzero((answer.planes.loss > 0) | (answer.value > 0))
         self.stock.insert(answer.planes.take(worth))
-        return answer
 
     def _passes(self, todo: Ascent) -> Iterator[np.ndarray]:
         """The examples of each pass, in an order of its own: those worth it, or all when asked."""
@@ -202,6 +214,10 @@ class BlockAscent:
     def _begins_with_all(self, todo: Ascent) -> bool:
         """Whether the first pass is over all examples, so that every share of the gap is new."""
         return todo.ask == "all" or (todo.ask == "some" and self.stock.asks)
+
+    def _is_enough(self, todo: Ascent) -> bool:
+        """Whether the passes have brought the gap as far down as is asked."""
+        return self.stock.asks and self.stock.held.gap.sum() <= todo.enough * self.weight.sum()
 
     def _seed(self, part: int) -> list[int]:
         return [self.seed, self.block, self.number, part]

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from distsvm.messages import Ascended, Ascent, Holding
-from distsvm.oracles.climber import Live
 from distsvm.workers.ascent import BlockAscent
 from distsvm.workers.part import WorkerPart
 from distsvm.workers.pieced_ascent import PiecedAscent
@@ -53,7 +52,9 @@ class AscentPart(WorkerPart):
         worker, oracle = self._worker, self._worker.oracle
         C_share, memory_mb, seed, n_apart, block = held
         if not isinstance(oracle, PiecedOracle):
-            return BlockAscent(oracle, worker.weight, C_share, memory_mb, seed, block, n_apart)
+            return BlockAscent(
+                oracle, worker.weight, C_share, memory_mb, seed, block, n_apart, team=worker.team
+            )
         folder, piece_mb = worker.piece_room()
         return PiecedAscent(
             oracle, folder, worker.weight, C_share, min(memory_mb, piece_mb), seed,
@@ -77,9 +78,7 @@ class AscentPart(WorkerPart):
         assert self._held is not None
         self._held = self._held._replace(C_share=C_share)
 
-    def ascend(
-        self, w: np.ndarray, point: np.ndarray | None, todo: Ascent, live: Live | None = None
-    ) -> Ascended:
+    def ascend(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> Ascended:
         """One round; see BlockAscent.round."""
         ascent, held = self.ascent, self._held
         assert held is not None
@@ -91,7 +90,7 @@ class AscentPart(WorkerPart):
             if regain.w is not None:
                 w, point = regain.w, w if point is None else point  # P is still asked for at w
         with self._worker.limited():
-            return ascent.round(w, point, todo, live)
+            return ascent.round(w, point, todo)
 
     def holding(self) -> Holding:
         """Σ α·p and Σ α·q before the last round's changes."""

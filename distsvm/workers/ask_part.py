@@ -15,6 +15,7 @@ from distsvm.oracles.outputs import canonical
 from distsvm.oracles.search import Separation
 from distsvm.vectors import index_type
 from distsvm.wording import Setting, message
+from distsvm.workers.asking import asked
 from distsvm.workers.part import NoPart
 from distsvm.workers.shard_worker import ShardWorker
 
@@ -54,8 +55,8 @@ class AskPart(NoPart):
         rows = start + np.flatnonzero(weight[start:stop] > 0)
         view, found = oracle.view(w), Violated.none(oracle.dim)
         with self._worker.limited():
-            for piece in oracle.in_time(oracle.chunks(rows)):
-                answer = oracle.separate(view, piece)
+            pieces = oracle.chunks(rows)
+            for answer in asked(self._worker.team, oracle, view, pieces, oracle.piece):
                 planes = answer.planes
                 least = np.ones(len(planes))
                 if oracle.penalty == "hard":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from distsvm.messages import Planes, Sums
 from distsvm.oracles.search import Separation
+from distsvm.workers.asking import asked
 from distsvm.workers.cache import PlaneCache
 from distsvm.workers.part import WorkerPart
 from distsvm.workers.shard_worker import ShardWorker
@@ -46,8 +48,8 @@ class CutPart(WorkerPart):
         self._round, self._answers = None, []  # of another C, whose rounds had the same numbers
         view, tally = self.oracle.view(w), Tally(self._worker)
         with self._worker.limited():
-            for rows in self.oracle.in_time(self.oracle.chunks(np.arange(self.oracle.n))):
-                tally.add_fresh(self._ask(view, rows))
+            for answer in self._asked(view, np.arange(self.oracle.n)):
+                tally.add_fresh(answer)
         return self._sums(tally, n_calls=tally.n_fresh, late=tally.n_fresh < self.oracle.n)
 
     def cached(self, w: np.ndarray) -> Sums:
@@ -71,9 +73,9 @@ class CutPart(WorkerPart):
         wanted = (self.turn + np.arange(min(n - n_asked, int(np.ceil(fraction * n))))) % max(1, n)
         n_more = 0
         with self._worker.limited():
-            for rows in self.oracle.in_time(self.oracle.chunks(wanted)):
-                self._answers.append(self._ask(view, rows))
-                n_more += len(self._answers[-1].planes)
+            for answer in self._asked(view, wanted):
+                self._answers.append(answer)
+                n_more += len(answer.planes)
         self.turn = int((self.turn + n_more) % max(1, n))  # all examples may be left out
         waiting = np.ones(n, dtype=bool)
         for answer in self._answers:
@@ -83,10 +85,12 @@ class CutPart(WorkerPart):
             tally.add_cached(*self.cache.best(view, rows))
         return self._sums(tally, n_calls=n_more, late=n_more < wanted.size)
 
-    def _ask(self, view: Any, rows: np.ndarray) -> Separation:
-        answer = self.oracle.separate(view, rows)
-        self.cache.insert(answer.planes)
-        return answer
+    def _asked(self, view: Any, rows: np.ndarray) -> Iterator[Separation]:
+        """The oracle's answers about these examples, whose planes the cache then has."""
+        oracle = self.oracle
+        for answer in asked(self._worker.team, oracle, view, oracle.chunks(rows), oracle.piece):
+            self.cache.insert(answer.planes)
+            yield answer
 
     def _sums(self, tally: Tally, n_calls: int, late: bool = False) -> Sums:
         return tally.sums(n_calls=n_calls, n_planes=self.cache.n_planes, late=late)

@@ -52,12 +52,10 @@ class PiecedAscent:
         self._shares = oracle.feature_shares() if n_apart > 1 else None
         self._shelf: Shelf | None = None
 
-    def round(
-        self, w: np.ndarray, point: np.ndarray | None, todo: Ascent, live: Live | None = None
-    ) -> Ascended:
+    def round(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> Ascended:
         """As BlockAscent.round."""
-        together = Live() if live is None else live
-        answers = self._each(lambda ascent: ascent.round(w, point, todo, together))
+        live = Live()
+        answers = self._each(lambda ascent: ascent.round(w, point, todo, live))
         total = reduce(add, answers)
         self.number = todo.number
         assert self._shelf is not None

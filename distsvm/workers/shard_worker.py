@@ -23,6 +23,7 @@ from distsvm.messages import Facts, Score, Summary
 from distsvm.oracles.oracle import Oracle
 from distsvm.oracles.task import Task
 from distsvm.storage import place
+from distsvm.team import Team
 from distsvm.wording import Setting, message
 from distsvm.workers import chain
 from distsvm.workers.part import NoPart, PartMaker, WorkerPart
@@ -44,6 +45,8 @@ class ShardWorker:
         c_i, class weights included; known once the task is bound.
     dim : int
         The length of w.
+    team : Team
+        The threads that share the work on the examples.
     """
 
     def __init__(self, spec: ShardSpec, keeping: Keeping | None = None) -> None:
@@ -51,6 +54,7 @@ class ShardWorker:
         self._store = keeping.store()
         self._spec, self._specs = spec, keeping.pieces(spec)
         self.n_left_out = 0
+        self.team = self._team = Team()
         if self._specs:
             self._source = described(files_of(spec))
         else:
@@ -58,6 +62,10 @@ class ShardWorker:
             self._source, self.n_left_out = self.shard.source, self.shard.n_left_out
             if not self.shard.n:
                 raise DataError(f"an empty shard: {self.shard.source} has no examples")
+
+    def use_team(self, team: Team) -> None:
+        """Share the work with these threads, where the shard is in memory and the task compiled."""
+        self._team = team
 
     def scan(self, task: Task) -> Summary:
         """What the task wants to know of the data before it is bound."""
@@ -88,6 +96,8 @@ class ShardWorker:
         """
         self.outputs = None
         self._digest: str | None = None
+        # A thread has one piece open, and code in Python holds the interpreter lock.
+        self.team = self._team if task.compiled and not self._specs else Team()
         if self._specs:
             assert self._store is not None
             self._keeping = replace(self._keeping, dim=task.dim)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from distsvm import checks
@@ -19,10 +17,6 @@ from distsvm.wording import message
 FIRST_SIZE, LEAST_SIZE = 6, 2
 GROWTH = 1.5
 IDLE_VISITS = 12
-SHORT = 0.9
-"""Of the limit: from there on planes without α go at once."""
-RESTORED = 256
-"""Planes of a checkpoint that are written down at a time."""
 
 
 class PlaneStock:
@@ -48,7 +42,7 @@ class PlaneStock:
         self.n_refused = 0
         self.changed = np.zeros(oracle.n, dtype=bool)
         """Examples whose planes are others than those that were last written."""
-        self.vectors = oracle.vectors(0)
+        self.vectors = oracle.vectors(max_bytes)
         for size in range(FIRST_SIZE, LEAST_SIZE - 1, -1):
             self._make(size)
             self.vectors.resize(size)
@@ -145,17 +139,12 @@ class PlaneStock:
         self.held.idle[planes.row[old], known[old].argmax(axis=1)] = 0
         new = np.flatnonzero(~known.any(axis=1))
         planes, key = planes.take(new), key[new]
-        written, n_bytes = self.vectors.written(planes)
-        fits = (n_bytes == 0) | (self.n_bytes + np.cumsum(n_bytes) <= self.max_bytes)
         slot = self._free_slots(planes.row)
         if (slot < 0).any() and self._grow():
             slot = self._free_slots(planes.row)
-        kept = np.flatnonzero(fits & (slot >= 0))
-        if kept.size < len(planes):
-            self.n_refused += len(planes) - kept.size
-            planes, key, slot = planes.take(kept), key[kept], slot[kept]
-            written, _ = self.vectors.written(planes)
-        self._put(planes, written, key, slot)
+        self.n_refused += int(np.count_nonzero(slot < 0))
+        kept = np.flatnonzero(slot >= 0)
+        self._put(planes.take(kept), key[kept], slot[kept])
 
     def _free_slots(self, rows: np.ndarray) -> np.ndarray:
         """A slot for a plane of each of these examples; −1 where all have α."""
@@ -166,10 +155,10 @@ class PlaneStock:
         slot[full] = np.where(idle.max(axis=1, initial=-1) < 0, -1, idle.argmax(axis=1))
         return slot
 
-    def _put(self, planes: Planes, written: Any, key: np.ndarray, slot: np.ndarray) -> None:
+    def _put(self, planes: Planes, key: np.ndarray, slot: np.ndarray) -> None:
         held, row = self.held, planes.row
         self.changed[row] = True
-        self.vectors.put(written, row, slot, held.count[row])
+        self.vectors.put(planes, slot, held.count[row])
         held.count[row] = np.maximum(held.count[row], slot + 1)
         self.key[row, slot], held.q[row, slot], self.loss[row, slot] = key, planes.q, planes.loss
         held.alpha[row, slot], held.idle[row, slot] = 0.0, 0
@@ -180,7 +169,7 @@ class PlaneStock:
         """Make room for more planes of every example, unless that would take too much memory."""
         size = int(np.ceil(GROWTH * self.size))
         # The Gram matrices, which grow with the square, are most of it.
-        if self._table_bytes * GROWTH**2 + self.vectors.n_bytes > self.max_bytes:
+        if self._table_bytes * GROWTH**2 > (1.0 - self.vectors.room) * self.max_bytes:
             return False
         old, tables, before = self.held, self._tables(), self.size
         planes, slot = self._all()
@@ -195,11 +184,9 @@ class PlaneStock:
         return True
 
     def drop_idle(self) -> None:
-        """Forget planes that have had no α for many visits; for one, where memory is short."""
-        is_short = self.vectors.n_bytes > 0 and self.n_bytes > SHORT * self.max_bytes
-        n_visits = 1 if is_short else IDLE_VISITS
+        """Forget planes that have had no α for many visits."""
         held = self.held
-        idle = (held.alpha == 0) & (held.idle >= n_visits) & self._filled(slice(None))
+        idle = (held.alpha == 0) & (held.idle >= IDLE_VISITS) & self._filled(slice(None))
         rows = np.flatnonzero(idle.any(axis=1))
         if not rows.size:
             return
@@ -275,22 +262,14 @@ class PlaneStock:
         count = np.bincount(row, minlength=n)
         gram = checks.finite("gram", state["gram"], int((count**2).sum()))
         self._make(size)
-        self.vectors.clear()
-        self.vectors.resize(size)
         held = self.held
-        for at in range(size):
-            same = np.flatnonzero(slot == at)
-            for start in range(0, same.size, RESTORED):
-                some = same[start : start + RESTORED]
-                written, _ = self.vectors.written(planes.take(some))
-                self.vectors.put(written, row[some], slot[some], held.count[row[some]])
-            held.count[row[same]] += 1
-        held.gap[:] = gap
+        held.count[:], held.gap[:] = count, gap
         held.q[row, slot], self.loss[row, slot] = planes.q, planes.loss
         held.alpha[row, slot], held.idle[row, slot] = alpha, idle
         self.key[row, slot] = self.oracle.keys(planes.output)
         self.outputs[row * self.size + slot] = planes.output
         held.gram[self._pairs(np.arange(n))] = gram  # made anew it might differ in a last bit
+        self.vectors.take_up(held, self.outputs)
         self.n_refused = refused
         self.changed[:] = True
 

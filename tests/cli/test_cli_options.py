@@ -38,7 +38,6 @@ EXAMPLES = {
     "--refresh-fraction": ("0.25", 0.25),
     "--ask-share": ("0.5", 0.5),
     "--plane-memory": ("512", 512.0),
-    "--asynchronous": (None, True),
     "--stabilise": ("1", 1.0),
     "--blocks": ("4", 4),
     "--batch": ("50", 50),
@@ -123,7 +122,7 @@ def test_verbose_reaches_the_configuration():
 def test_options_of_ray_become_executor_options():
     words = ["--address", "auto", "--resources", "CPU=2,GPU=0.5", "--placement-timeout", "9",
              "--max-failures", "1", "--worker-timeout", "7", "--call-timeout", "none",
-             "--min-workers", "2"]  # fmt: skip
+             "--min-workers", "2", "--threads", "4"]  # fmt: skip
     assert given_config(parsed(*words)) == {
         "executor": "ray",
         "executor_options": {
@@ -134,6 +133,7 @@ def test_options_of_ray_become_executor_options():
             "worker_timeout_s": 7.0,
             "call_timeout_s": None,
             "min_workers": 2,
+            "threads_per_worker": 4,
         },
     }
     assert {own.flag for own in declared(RayOptions).values()} <= set(words)

@@ -296,3 +296,21 @@ def test_make_executor_chooses(name, n_workers, compiled, kind):
 def test_make_executor_refuses_what_it_cannot_make(name, n_workers, options, message):
     with pytest.raises(ConfigError, match=message):
         make_executor(name, n_workers, compiled=True, **options)
+
+
+@pytest.mark.parametrize(
+    ("n_workers", "given", "expected"),
+    [
+        (None, {"threaded": True}, (1, 6)),
+        (2, {"threaded": True}, (2, 3)),
+        (4, {"threaded": True}, (4, 1)),
+        (9, {"threaded": True}, (9, 1)),
+        (None, {}, (6, 1)),
+        (None, {"threads_per_worker": 2}, (3, 2)),
+        (1, {"threads_per_worker": 3}, (1, 3)),
+    ],
+)
+def test_processes_share_the_cores(monkeypatch, n_workers, given, expected):
+    monkeypatch.setattr("distsvm.executors.processes.usable_cores", lambda: 6)
+    with make_executor("processes", n_workers, compiled=True, **given) as executor:
+        assert (executor.n_workers, executor._transport._n_threads) == expected

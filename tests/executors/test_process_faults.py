@@ -90,7 +90,7 @@ def test_an_answer_that_cannot_be_read_is_an_error_of_the_task_and_the_next_is_r
 def scarce(monkeypatch):
     """From now on the system starts no process."""
 
-    def refuse(worker: int) -> None:
+    def refuse(worker: int, n_threads: int) -> None:
         raise OSError(errno.EAGAIN, "no more processes")
 
     return partial(monkeypatch.setattr, processes, "_spawn", refuse)
@@ -117,8 +117,8 @@ def test_a_last_worker_that_cannot_be_started_again_ends_the_run_with_the_reason
 def test_a_worker_that_stops_while_it_starts_is_missed(n_workers, monkeypatch):
     spawn, victims = processes._spawn, []
 
-    def stopped(worker: int) -> processes._Child:
-        child = spawn(worker)
+    def stopped(worker: int, n_threads: int) -> processes._Child:
+        child = spawn(worker, n_threads)
         if not victims:
             victims.append(child.process.pid)
             fell(victims, signal.SIGSTOP)
@@ -134,8 +134,8 @@ def test_a_worker_that_stops_while_it_starts_is_missed(n_workers, monkeypatch):
 def test_a_worker_that_is_killed_before_it_is_ready_is_given_up_in_the_end(monkeypatch):
     spawn = processes._spawn
 
-    def killed(worker: int) -> processes._Child:
-        child = spawn(worker)
+    def killed(worker: int, n_threads: int) -> processes._Child:
+        child = spawn(worker, n_threads)
         child.process.kill()
         return child
 
@@ -145,7 +145,7 @@ def test_a_worker_that_is_killed_before_it_is_ready_is_given_up_in_the_end(monke
 
 
 def test_an_interrupt_while_a_lost_worker_is_started_again_does_no_harm(monkeypatch):
-    def interrupted(worker: int) -> None:
+    def interrupted(worker: int, n_threads: int) -> None:
         raise KeyboardInterrupt
 
     with started() as executor:

@@ -95,6 +95,22 @@ def test_a_session_that_was_there_before_is_used_and_left_open(ray_session):
 
 
 @pytest.mark.ray
+def test_an_actor_takes_a_node_that_is_free_with_a_thread_for_each_of_its_cpus(ray_session):
+    n_cpus = int(ray_session.cluster_resources()["CPU"])
+    wait_for_room(ray_session, n_cpus)
+    for n_workers, n_threads in ((None, n_cpus), (1, n_cpus), (2, n_cpus // 2)):
+        with RayExecutor(n_workers, threaded=True) as executor:
+            executor.start([partial(Hosted, 0)])
+            assert executor.n_workers == (n_workers or 1)
+            assert executor._transport._n_threads == n_threads
+            free = ray_session.available_resources().get("CPU", 0)
+            assert free <= n_cpus - n_threads
+            if n_workers == 1:  # a whole node is no longer free
+                assert RayExecutor(1, threaded=True)._transport._n_threads == 1
+        wait_for_room(ray_session, n_cpus)
+
+
+@pytest.mark.ray
 @pytest.mark.drill
 def test_a_ray_that_was_started_here_wants_a_token_and_ends_with_close(tmp_path, monkeypatch):
     monkeypatch.delenv("RAY_AUTH_MODE")
@@ -128,7 +144,7 @@ assert not ray.is_initialized()
 
 
 class ExitsAtStart:
-    def __init__(self) -> None:
+    def __init__(self, *_: object) -> None:
         os._exit(5)
 
     def ready(self) -> bool:

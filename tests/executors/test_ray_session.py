@@ -48,7 +48,7 @@ def fake_ray(monkeypatch):
 
 def test_a_ray_of_our_own_gets_a_token_that_only_we_can_read(home, fake_ray, caplog):
     with caplog.at_level(logging.DEBUG):
-        RaySession(None, {"CPU": 1}, 1.0).connect()
+        RaySession(None, 1.0).connect()
     path = home / ".ray" / "auth_token"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert len(path.read_text()) == 64
@@ -61,7 +61,7 @@ def test_a_ray_of_our_own_has_a_folder_that_nobody_else_can_enter(
     home, fake_ray, monkeypatch, length
 ):
     monkeypatch.setattr(ray_session, "LONGEST_HOME", length)
-    session = RaySession(None, {"CPU": 1}, 1.0)
+    session = RaySession(None, 1.0)
     session.connect()
     folder = Path(fake_ray.started[0]["_temp_dir"])
     assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
@@ -73,7 +73,7 @@ def test_a_ray_of_our_own_has_a_folder_that_nobody_else_can_enter(
 
 def test_ray_tmpdir_is_left_to_ray(home, fake_ray, tmp_path, monkeypatch):
     monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
-    RaySession(None, {"CPU": 1}, 1.0).connect()
+    RaySession(None, 1.0).connect()
     assert "_temp_dir" not in fake_ray.started[0]
 
 
@@ -85,7 +85,7 @@ def test_a_token_that_is_there_is_left_alone(where, home, fake_ray, monkeypatch)
         path.write_text(TOKEN)
     else:
         monkeypatch.setenv(where, TOKEN)
-    RaySession(None, {"CPU": 1}, 1.0).connect()
+    RaySession(None, 1.0).connect()
     assert (path.read_text() == TOKEN) if where == "file" else not path.exists()
 
 
@@ -108,7 +108,7 @@ def test_tokens_are_on_for_what_we_start_and_a_cluster_decides_for_itself(
 
 
 def test_a_cluster_without_tokens_is_warned_of_once(fake_ray, caplog):
-    session = RaySession("head:6379", {"CPU": 1}, 1.0)
+    session = RaySession("head:6379", 1.0)
     session.note_token_auth(True)
     assert not caplog.text
     for _ in range(2):
@@ -127,7 +127,7 @@ def test_a_cluster_that_refuses_us_is_told_without_the_token(home, fake_ray, mon
     monkeypatch.setattr(ray_session, "check_reachable", lambda *_: None)
     fake_ray.init = refuse
     with pytest.raises(PlacementError, match="RAY_AUTH_MODE=token") as caught:
-        RaySession("head:6379", {"CPU": 1}, 1.0).connect()
+        RaySession("head:6379", 1.0).connect()
     assert TOKEN not in str(caught.value)
 
 
@@ -138,6 +138,6 @@ def test_what_ray_says_of_memory_moves_the_shards(monkeypatch):
         raise ray.exceptions.OutOfMemoryError("Memory on the node was 7.6GB / 8.0GB\nmore")
 
     monkeypatch.setattr(ray, "get", killed)
-    transport = RayTransport(RaySession("head:6379", {"CPU": 1}, 1.0))
+    transport = RayTransport(RaySession("head:6379", 1.0))
     expected = Gone("OutOfMemoryError: Memory on the node was 7.6GB / 8.0GB", Kind.OUT_OF_MEMORY)
     assert transport._read(None) == expected

@@ -2,7 +2,7 @@
 
 import pytest
 
-from distsvm.kernels.options import forget_stale_code, kernel
+from distsvm.kernels.options import forget_stale_code, inner_kernel, kernel
 
 
 @pytest.mark.parametrize("changed", ["own/inner.py", "engine/climb.py"])
@@ -33,3 +33,18 @@ def test_a_value_passed_as_it_stands_compiles_no_kernel_of_its_own():
 
     assert outer(1.5, 2, True) == 5.0 + 1.5 + 2.0
     assert len(inner.signatures) == 1
+
+
+def test_an_inner_kernel_works_in_kernels_and_refuses_python():
+    @inner_kernel
+    def inner(x):
+        return 2.0 * x
+
+    @kernel
+    def outer(x):
+        return inner(x) + 1.0
+
+    for _ in range(2):  # before and after it is compiled
+        with pytest.raises(TypeError, match="inner is called by other kernels alone"):
+            inner(1.0)
+        assert outer(1.0) == 3.0

@@ -9,6 +9,8 @@ from toy_tasks import ToyChain, toy_chains
 
 from distsvm.data.features import as_rows
 from distsvm.data.shard import Shard
+from distsvm.structures.alignments.synthetic import make_alignments
+from distsvm.structures.alignments.task import AlignmentTask
 from distsvm.structures.classes.task import BinaryTask, MulticlassTask
 from distsvm.structures.sequences.task import SequenceTask
 from distsvm.structures.trees.rows import TreeRows
@@ -246,6 +248,18 @@ def test_trees(seed, words, case, sigma):
     task = ParseTask(losses, 3.0, words=words)
     task = task.prepare(task.scan(task.shard(inputs, trees)))
     Holding(task, task.shard(inputs, trees), inputs, trees, rescaling, seed).check(sigma)
+
+
+@settings(max_examples=20)
+@given(SEEDS, RESCALINGS, SIGMAS, st.sampled_from(["local", "global"]))
+def test_alignments(seed, rescaling, sigma, alignment):
+    inputs, outputs = make_alignments(4, length=12, n_operations=6, n_decoys=2, seed=seed)
+    if alignment == "global":
+        outputs = [y.candidate for y in outputs]
+    task = AlignmentTask("zero-one", 3.0, alignment=alignment, gaps="affine")
+    shard = task.shard(inputs, outputs)
+    task = task.prepare(task.scan(shard))
+    Holding(task, shard, inputs, outputs, rescaling, seed).check(sigma)
 
 
 @settings(max_examples=40)

@@ -10,6 +10,8 @@ from sequence_examples import drawn, prepared
 
 from distsvm.data.features import as_rows
 from distsvm.data.shard import Shard
+from distsvm.structures.alignments.synthetic import make_alignments
+from distsvm.structures.alignments.task import AlignmentTask
 from distsvm.structures.classes.task import BinaryTask, MulticlassTask
 from distsvm.structures.sequences.task import SequenceTask
 from distsvm.structures.trees.synthetic import make_treebank
@@ -47,7 +49,15 @@ def sets():
     return task, task.shard(*bits(8))
 
 
+def alignments():
+    inputs, outputs = make_alignments(6, length=20, n_operations=8, n_decoys=2)
+    task = AlignmentTask("zero-one", 3.0, gaps="affine", symmetric=True)
+    shard = task.shard(inputs, outputs)
+    return task.prepare(task.scan(shard)), shard
+
+
 PROBLEMS = {
+    "alignments": alignments,
     "dense": classes,
     "sparse": lambda: classes(sparse_rows=True),
     "binary": lambda: classes(BinaryTask, 2),

@@ -18,6 +18,7 @@ from toy_tasks import ToyChain, toy_chains
 import distsvm
 from distsvm.data.synthetic import make_multiclass, make_tagged_sentences
 from distsvm.data.templates import Templates
+from distsvm.structures.alignments.synthetic import make_alignments
 from distsvm.structures.sequences.task import SequenceTask
 from distsvm.structures.trees.synthetic import make_treebank
 from distsvm.structures.trees.task import ParseTask
@@ -65,6 +66,11 @@ def _trees(**options: Any) -> Case:
     return Case(task, [[w for w, _ in tree.sentence()] for tree in trees], trees, options)
 
 
+def _alignments() -> Case:
+    made = make_alignments(8, length=20, n_operations=8, n_decoys=2)
+    return Case(distsvm.AlignmentTask(), *made, {"solver": "multi-plane"})
+
+
 def _python() -> Case:
     return Case(ToyChain(), *toy_chains(12), {"cache_size": 3})
 
@@ -75,6 +81,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "sequence-cuts": lambda: _sequence(solver="one-slack", cache_size=3),
     "trees": lambda: _trees(cache_size=3),
     "trees-planes": lambda: _trees(solver="multi-plane"),
+    "alignments": _alignments,
     "python": _python,
 }
 

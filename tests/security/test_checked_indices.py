@@ -9,7 +9,7 @@ from distsvm.data.shard_arrays import arrays_of, shard_of
 WILD = [-2, 2**31 - 1, -(2**31)]
 # What counts or measures and is no index, by name.
 NO_INDEX = {"values", "weight", "loss", "y", "x_values", "x_names_bytes", "y_names_bytes"}
-PACKED = ["classes", "sequence", "trees"]
+PACKED = ["classes", "sequence", "trees", "alignments"]
 
 
 def oracle_of(name):

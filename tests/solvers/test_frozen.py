@@ -17,7 +17,7 @@ DIM = 4
 class ScriptedBlocks(BlockRisk):
     """Blocks whose planes are given; each answer says how α moved since the last."""
 
-    dim, n_blocks, n_apart, total_weight = DIM, 3, 3, 3.0
+    dim, n_blocks, total_weight = DIM, 3, 3.0
 
     def __init__(self, seed, lose):
         self.rng = np.random.default_rng(seed)

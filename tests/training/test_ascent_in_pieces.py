@@ -119,14 +119,6 @@ def test_a_path_of_C_continues_from_the_planes_on_disk(tmp_path, limited, case):
         assert max(point.dual, agree_with.dual) <= min(point.primal, agree_with.primal)
 
 
-@pytest.mark.parametrize("executor", ["serial", "threads"])
-@pytest.mark.parametrize("case", ["sparse classes", "sequences", "trees"])
-def test_blocks_in_pieces_may_see_each_others_changes_at_once(tmp_path, limited, case, executor):
-    task, data = write(tmp_path, case)
-    run = RUN | {"executor": executor, "n_shards": 3}
-    agree(train(task, data, asynchronous=True, **run, **limited), train(task, data, **RUN))
-
-
 def test_validation_data_is_looked_at_in_pieces(tmp_path, limited):
     task, data = write(tmp_path, "sequences")
     found = train(task, data, validation=data, **RUN, **limited)

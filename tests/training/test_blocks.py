@@ -98,19 +98,18 @@ def test_one_block_has_the_same_bits_whatever_its_shards(tmp_path, kind):
 # --- how many there are ------------------------------------------------------------------
 
 
-def test_one_process_has_one_block_and_several_have_eight():
-    for executor, expected in (("serial", 1), ("threads", 1), ("processes", 6)):
-        assert start_of(ToyChain(), chains(), executor=executor, **ASCENT)[1] == expected
+def test_one_process_has_one_block_and_several_have_one_each():
+    for executor, expected in (("serial", 1), ("threads", 1), ("processes", 2)):
+        n_workers = None if executor == "serial" else 2
+        given = {"executor": executor, "n_workers": n_workers, **ASCENT}
+        assert start_of(ToyChain(), chains(), **given)[1] == expected
     given = {"n_shards": 12, **ASCENT}
     assert start_of(ToyChain(), chains(), executor="threads", **given) == (12, 1)
-    assert start_of(ToyChain(), chains(), executor="processes", **given) == (12, 8)
+    assert start_of(ToyChain(), chains(), executor="processes", n_workers=3, **given) == (12, 3)
+    few = {"n_workers": 4, **ASCENT}
+    assert start_of(ToyChain(), chains(3), executor="processes", **few)[1] <= 3
     assert start_of(ToyChain(), chains(), executor="serial", n_blocks=5, **given) == (12, 5)
     assert start_of(ToyChain(), chains(), executor="serial", n_blocks=5, **ASCENT) == (5, 5)
-
-
-def test_asynchronous_blocks_are_several_in_one_process():
-    given = {"n_shards": 12, "asynchronous": True, **ASCENT}
-    assert start_of(ToyChain(), chains(), executor="threads", **given) == (12, 8)
 
 
 def test_a_run_keeps_its_blocks_on_another_executor(tmp_path):
@@ -147,15 +146,23 @@ def solver_of(data, task=None, executor="serial", **config):
 
 
 @pytest.mark.parametrize("task", [MulticlassTask(), BinaryTask()])
-def test_auto_takes_multi_plane_for_classes_of_many_columns_in_one_process(tmp_path, task):
+def test_auto_takes_sequential_dual_for_classes_of_many_columns_in_one_process(tmp_path, task):
     X, y = make_sparse_multiclass(300, 200, 2)
     write_parts(tmp_path / "data", X, y, 2, "svmlight")
     for data in ((X, y), (X.toarray(), y), str(tmp_path / "data")):
-        assert solver_of(data, task) == "multi-plane"
-        assert solver_of(data, task, "threads") == "multi-plane"
+        assert solver_of(data, task) == "sequential-dual"
+        assert solver_of(data, task, "threads") == "sequential-dual"
         assert solver_of(data, task, "processes") == "one-slack"
-        assert solver_of(data, task, n_blocks=1) == "multi-plane"
+        assert solver_of(data, task, n_blocks=1) == "sequential-dual"
         assert solver_of(data, task, n_blocks=4) == "one-slack"
+
+
+def test_auto_takes_multi_plane_where_the_sequential_dual_method_does_not_fit():
+    X, y = make_sparse_multiclass(300, 200, 3)
+    costs, codes = np.ones((3, 3)) - np.eye(3), np.eye(3)
+    assert solver_of((X, y), MulticlassTask(losses=costs)) == "sequential-dual"
+    assert solver_of((X, y), MulticlassTask(losses=costs), rescaling="slack") == "multi-plane"
+    assert solver_of((X, y), MulticlassTask(codes=codes)) == "multi-plane"
 
 
 def test_auto_takes_one_slack_for_classes_of_few_columns(tmp_path):
@@ -171,7 +178,7 @@ def test_auto_takes_the_solver_whose_options_are_given():
     for own in ({"qp": "line-search"}, {"stabilise": 1.0}, {"cache_size": 3}, {"max_cuts": 20}):
         assert solver_of((X, y), **own) == "one-slack"
     few = make_multiclass(100, 5, 3, seed=0)
-    for own in ({"ask_share": 0.5}, {"plane_memory_mb": 10.0}, {"asynchronous": True}):
+    for own in ({"ask_share": 0.4}, {"plane_memory_mb": 10.0}):
         assert solver_of(few, **own) == "multi-plane"
 
 
@@ -183,7 +190,7 @@ def test_a_run_keeps_the_solver_that_auto_took(tmp_path):
         folder = tmp_path / executor
         train(MulticlassTask(), data, run_dir=folder, executor=executor, max_rounds=2)
         name = json.loads((folder / "run.json").read_text())["problem"]["config"]["solver"]
-        assert name == {"serial": "multi-plane", "processes": "one-slack"}[executor]
+        assert name == {"serial": "sequential-dual", "processes": "one-slack"}[executor]
         result = resume(folder, executor=other, max_rounds=4)
         assert result.n_rounds == 4
 

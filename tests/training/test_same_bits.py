@@ -1,4 +1,4 @@
-"""Equal n_shards and n_blocks give equal bits on every executor with any number of workers."""
+"""Equal n_shards and n_blocks give equal bits on all executors, with any workers and threads."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,14 @@ from run_examples import history
 from scipy import sparse
 from toy_tasks import ToyChain, toy_chains
 
-from distsvm import MulticlassTask, train
+from distsvm import AlignmentTask, MulticlassTask, train
 from distsvm.data.synthetic import make_multiclass, make_sparse_multiclass
+from distsvm.structures.alignments.synthetic import make_alignments
 from distsvm.structures.sequences.task import SequenceTask
+from distsvm.structures.trees.synthetic import make_treebank
+from distsvm.structures.trees.task import ParseTask
+from distsvm.team import _Shared, _Task
+from distsvm.workers import ascent, asking
 
 EXECUTORS = [
     ("serial", 1),
@@ -16,8 +21,10 @@ EXECUTORS = [
     ("threads", 3),
     ("processes", 1),
     ("processes", 2),
+    pytest.param("ray", 1, marks=pytest.mark.ray),
     pytest.param("ray", 2, marks=pytest.mark.ray),
 ]
+THREADED = {"executor_options": {"threads_per_worker": 3}}
 
 
 def dense():
@@ -59,8 +66,9 @@ def csr_ascent():
 
 
 def chains_ascent():
-    task, data, config = chains()
-    return task, data, config | ASCENT | {"n_shards": 5, "n_blocks": 3, "random_state": 3}
+    task, data, _ = chains()
+    blocks = {"n_shards": 5, "n_blocks": 3, "random_state": 3}
+    return task, data, {"C": 20.0, "eps": 1e-3} | ASCENT | blocks
 
 
 def tags_ascent():
@@ -74,10 +82,56 @@ def tags_ascent():
     )
 
 
+def trees_ascent():
+    trees = make_treebank(30, max_length=8, seed=1)
+    examples = [(tree.sentence(), tree) for tree in trees]
+    return ParseTask("f1"), examples, {"C": 30.0, "eps": 1e-2, "n_blocks": 1, **ASCENT}
+
+
+def codes_ascent():
+    _, data, config = csr()
+    codes = np.random.default_rng(0).normal(size=(3, 7))
+    return MulticlassTask(codes=codes), data, config | ASCENT | {"rescaling": "slack"}
+
+
+def alignments():
+    inputs, outputs = make_alignments(30, length=25, n_operations=12, n_decoys=4)
+    return AlignmentTask(), (inputs, outputs), {
+        "C": 30.0, "eps": 0.05, "n_shards": 6, "solver": "one-slack",
+    }  # fmt: skip
+
+
+def alignments_ascent():
+    _, data, config = alignments()
+    return (
+        AlignmentTask(alignment="global", gaps="affine"),
+        _unaligned(data),
+        config | ASCENT | {"n_blocks": 3},
+    )
+
+
+def _unaligned(data):
+    """The homologues without their alignments, which workers then find."""
+    return data[0], [y.candidate for y in data[1]]
+
+
+def dense_sequential():
+    task, data, config = dense_ascent()
+    return task, data, config | {"solver": "sequential-dual"}
+
+
+def csr_sequential():
+    task, data, config = csr_ascent()
+    return task, data, config | {"solver": "sequential-dual", "formulation": "weston-watkins"}
+
+
 PROBLEMS = {
     make.__name__: make
     for make in (
         dense, dense32, csr, chains, dense_ascent, csr_ascent, chains_ascent, tags_ascent,
+        trees_ascent, codes_ascent,
+        alignments, alignments_ascent,
+        dense_sequential, csr_sequential,
     )
 }  # fmt: skip
 _reference = {}
@@ -90,17 +144,47 @@ def reference(name):
     return _reference[name]
 
 
+def check(problem, **place):
+    task, data, config = PROBLEMS[problem]()
+    expected = reference(problem)
+    result = train(task, data, **place, **config)
+    assert np.array_equal(result.model.w, expected.model.w)
+    assert history(result) == history(expected)
+    assert (result.primal, result.dual) == (expected.primal, expected.dual)
+
+
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize(("executor", "n_workers"), EXECUTORS)
 def test_same_bits(problem, executor, n_workers, request):
     if executor == "ray":
         request.getfixturevalue("ray_session")
-    task, data, config = PROBLEMS[problem]()
-    expected = reference(problem)
-    result = train(task, data, executor=executor, n_workers=n_workers, **config)
-    assert np.array_equal(result.model.w, expected.model.w)
-    assert history(result) == history(expected)
-    assert (result.primal, result.dual) == (expected.primal, expected.dual)
+    # One worker has several threads, two have one each.
+    own = THREADED if n_workers == 1 and executor in ("processes", "ray") else {}
+    check(problem, executor=executor, n_workers=n_workers, **own)
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    """Threads take part however little there is to do; the number of calls that they shared."""
+    shared = []
+
+    def fill(self):
+        shared.append(self)
+        for part in self._parts:
+            self._tasks.append(_Task(self._team, self._function, part))
+
+    monkeypatch.setattr(asking, "LEAST_WORK", 0.0)
+    monkeypatch.setattr(ascent, "PART_WORK", 0.0)  # an example each
+    monkeypatch.setattr(_Shared, "fill", fill)
+    return shared
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("n_threads", [1, 2, 4])
+def test_same_bits_with_examples_asked_one_by_one_by_any_thread(problem, n_threads, eager):
+    check(problem, executor="threads", n_workers=n_threads)
+    compiled = PROBLEMS[problem]()[0].compiled
+    assert bool(eager) == (compiled and n_threads > 1)
 
 
 @pytest.mark.parametrize("n_shards", [4, 9])

@@ -10,7 +10,6 @@ from ascents import KINDS, TODO, check_checkpoint, several
 from pieced import CASES, N_FILES, bound
 
 from distsvm.errors import CheckpointError, ConfigError, DataError
-from distsvm.oracles.climber import Live
 from distsvm.oracles.python import PythonOracle
 from distsvm.storage import write_arrays
 from distsvm.structures.classes.oracle import ClassOracle
@@ -104,16 +103,6 @@ def test_pieces_climb_on_what_those_before_have_changed(tmp_path, case):
     answers = [several(worker, KINDS * 3)[1] for worker in workers]
     ours, memory = (sum(answer.gain for answer in own) for own in answers)
     assert ours > 0.9 * memory
-
-
-def test_blocks_in_pieces_may_climb_on_one_w(tmp_path):
-    one, two = (bound(tmp_path, "sequences", pieces=True) for _ in range(2))
-    live, w = Live(), np.zeros(one.dim)
-    answers = [made.part.ascend(w, None, TODO, live) for made in (one, two)]
-    for made, answer in zip((one, two), answers, strict=True):
-        np.testing.assert_allclose(held(made, w, 2)[0], to_dense(answer.u), atol=1e-9)
-    # The second saw what the first had done for the same examples, and had less to do.
-    assert 0 < answers[1].gain < answers[0].gain
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -33,10 +33,7 @@ class ClassVectors(HeldVectors):
     def __init__(self, oracle: ClassOracle) -> None:
         self._oracle = oracle
 
-    def written(self, planes: Planes) -> tuple[None, np.ndarray]:
-        return None, np.zeros(len(planes))
-
-    def put(self, written: None, rows: np.ndarray, slots: np.ndarray, counts: np.ndarray) -> None:
+    def put(self, planes: Planes, slots: np.ndarray, counts: np.ndarray) -> None:
         """Nothing to do, as in all that follows: nothing is stored."""
 
     def keep(self, rows: np.ndarray, order: np.ndarray, counts: np.ndarray) -> None:
@@ -45,7 +42,7 @@ class ClassVectors(HeldVectors):
     def resize(self, size: int) -> None:
         pass
 
-    def clear(self) -> None:
+    def take_up(self, held: Held, outputs: np.ndarray) -> None:
         pass
 
     def fill_gram(

@@ -11,9 +11,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from distsvm.errors import DataError
+from distsvm.errors import ConfigError, DataError
 from distsvm.estimators.task_arguments import declared_task, intercept_value
-from distsvm.estimators.training import TrainedEstimator, arguments
+from distsvm.estimators.training import TrainedEstimator, arguments, default_of
 from distsvm.options import declared, documented, usual
 from distsvm.oracles.unseen import tell_unseen
 from distsvm.structures.classes.linear import LinearForm
@@ -90,7 +90,8 @@ class ClassSVC(ClassifierMixin, TrainedEstimator):
         return tags
 
 
-@documented(declared(ClassTask).values(), arguments())
+@documented(declared(ClassTask).values(), arguments("formulation"))
+@dataclass(kw_only=True, eq=False, repr=False)
 class MulticlassSVC(ClassSVC):
     """A linear classifier of k ≥ 2 classes: Crammer and Singer's SVM, trained to a certified gap.
 
@@ -129,6 +130,13 @@ class MulticlassSVC(ClassSVC):
     """
 
     task_class = MulticlassTask
+
+    formulation: str = default_of("formulation")
+
+    def _config(self) -> dict[str, Any]:
+        if self.solver_options and "formulation" in self.solver_options:
+            raise ConfigError("solver_options names formulation, which is an argument of its own")
+        return super()._config() | {"formulation": self.formulation}
 
 
 class BinarySVC(ClassSVC):

@@ -35,6 +35,7 @@ from distsvm.structures.classes.kernels.climb_whole import ClassProblem
 from distsvm.structures.classes.kernels.steps import Coding
 
 if TYPE_CHECKING:
+    from distsvm.structures.classes.sequential import SequentialBlock
     from distsvm.structures.classes.task import ClassTask
 
 PIECE_BYTES = 4 << 20
@@ -176,8 +177,17 @@ class ClassOracle(Oracle):
         dense = isinstance(self.rows, DenseRows)
         return (DenseClassClimber if dense else SparseClassClimber)(self, w, sigma)
 
-    def vectors(self, size: int) -> ClassVectors:
+    def vectors(self, max_bytes: float) -> ClassVectors:
         return ClassVectors(self)
+
+    def sequential(
+        self, formulation: str, weight: np.ndarray, C_share: float, seed: int, block: int,
+        n_apart: int = 1, team: Any = None,
+    ) -> SequentialBlock:  # fmt: skip
+        """A block of the sequential dual method; see there."""
+        from distsvm.structures.classes.sequential import SequentialBlock
+
+        return SequentialBlock(self, formulation, weight, C_share, seed, block, n_apart, team)
 
     def call_work(self) -> float:
         return CALL_WORK * float(self.rows.costs().mean()) * self.task.n_codes

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distsvm.data.features import DenseRows, SparseRows, as_rows
+from distsvm.data.shard import Shard
 from distsvm.oracles.predictor import Predictor
 from distsvm.structures.classes.oracle import ClassOracle
 
@@ -23,7 +24,10 @@ class ClassPredictor(Predictor):
     frame: ClassOracle
 
     def __init__(self, task: ClassTask, w: np.ndarray) -> None:
-        super().__init__(task.oracle(task.shard([np.zeros(task.n_features)]), "margin"), w)
+        none = SparseRows(
+            np.zeros(0), np.zeros(0, np.int32), np.zeros(2, np.int32), task.n_features
+        )
+        super().__init__(task.oracle(Shard(none, None, None), "margin"), w)
 
     def bound(self, inputs: Any) -> ClassOracle | None:
         if not isinstance(inputs, np.ndarray) or inputs.ndim != 2 or inputs.size > MOST_VALUES:

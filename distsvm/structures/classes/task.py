@@ -26,8 +26,9 @@ from distsvm.structures.classes.option_kinds import ClassWeight, Losses
 from distsvm.structures.classes.oracle import ClassOracle
 from distsvm.structures.classes.predictor import ClassPredictor
 from distsvm.structures.classes.scan import summarise
+from distsvm.structures.classes.sequential_form import CRAMMER_SINGER
 from distsvm.vectors import SparseVector
-from distsvm.wording import Setting, message
+from distsvm.wording import Setting, Value, message
 
 log = logging.getLogger(__name__)
 
@@ -84,18 +85,41 @@ class ClassTask(Task):
     compiled: ClassVar[bool] = True
     string_inputs: ClassVar[bool] = False
     tables: ClassVar[bool] = True
-    suited_solver: ClassVar[str] = "multi-plane"
+    suited_solver: ClassVar[str] = "sequential-dual"
+    capabilities: ClassVar[frozenset[str]] = frozenset({"planes", "steps", "sequential"})
     enumerates: ClassVar[bool] = True
     MANY_COLUMNS: ClassVar[int] = 100
     """From here on one block of the dual ascent is faster than cuts, whose number grows with the
     columns that matter (benchmarks/defaults.py)."""
 
     def choose_solver(self, here: Circumstances) -> str:
-        """As measured: the dual ascent for one block of many columns in memory, else cuts."""
+        """As measured: steps of the dual for one block of many columns in memory, else cuts."""
         few = here.n_columns is not None and here.n_columns < self.MANY_COLUMNS
         if few or here.limited or not here.one_block:
             return "one-slack"
+        try:
+            self.check_formulation(CRAMMER_SINGER, here.rescaling)
+        except ConfigError:
+            return "multi-plane"
         return self.suited_solver
+
+    def check_formulation(self, formulation: str, rescaling: str) -> None:
+        """Refuse what the sequential dual method cannot do with this task."""
+        given = Setting("formulation", formulation)
+        if not isinstance(self.losses, str):
+            if formulation != CRAMMER_SINGER:
+                raise ConfigError(
+                    message("{} and {loss}: a cost matrix is for {}", given, Value(CRAMMER_SINGER))
+                )
+            if rescaling == "slack":
+                raise ConfigError(
+                    message(
+                        "{}, {} and {loss}: a cost matrix is for {}",
+                        Setting("solver", "sequential-dual"),
+                        Setting("rescaling", rescaling),
+                        Setting("rescaling", "margin"),
+                    )
+                )
 
     # --- what prepare() learns -------------------------------------------------------------
 
@@ -429,6 +453,16 @@ class MulticlassTask(ClassTask):
             raise ConfigError("codes: the array has an entry that is not finite")
         return codes
 
+    def check_formulation(self, formulation: str, rescaling: str) -> None:
+        super().check_formulation(formulation, rescaling)
+        if self.codes is not None:
+            raise ConfigError(
+                message(
+                    "{} and codes: the solver is for classes with a weight vector each",
+                    Setting("solver", "sequential-dual"),
+                )
+            )
+
     def _carried(self, w: np.ndarray, earlier: ClassTask) -> np.ndarray:
         old = w.reshape(earlier.n_features + 1, -1)
         new = np.zeros((self.n_features + 1, self.n_codes))
@@ -460,6 +494,16 @@ class BinaryTask(ClassTask):
         if classes.size != 2:
             raise DataError(
                 f"the data has {classes.size} classes {_shown(classes)}, a binary task takes two"
+            )
+
+    def check_formulation(self, formulation: str, rescaling: str) -> None:
+        super().check_formulation(formulation, rescaling)
+        if formulation != CRAMMER_SINGER:
+            raise ConfigError(
+                message(
+                    "{}: of two classes there is one problem; expected a multiclass task",
+                    Setting("formulation", formulation),
+                )
             )
 
     def _carried(self, w: np.ndarray, earlier: ClassTask) -> np.ndarray:

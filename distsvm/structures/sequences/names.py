@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from distsvm.data.ragged import Ragged, offsets, spread
+from distsvm.data.features import frozen
+from distsvm.data.ragged import offsets, spread
 from distsvm.errors import DataError
+from distsvm.structures.sequences.kernels import name_bytes
 
 PIECE = 1 << 16  # names at a time, so that temporaries stay at a few MB
 
@@ -75,11 +77,9 @@ class Names:
     @cached_property
     def keys(self) -> np.ndarray:
         """An int64 for each name, the same everywhere."""
-        keys = np.empty(len(self), dtype=np.int64)
-        for a, b in _pieces(len(self)):
-            starts = self.starts[a : b + 1]
-            keys[a:b] = Ragged(self.data[starts[0] : starts[-1]], starts - starts[0]).keys()
-        return keys
+        keys = np.empty(len(self), dtype=np.uint64)
+        name_bytes.fill_keys(frozen(self.data), frozen(self.starts), keys)
+        return keys.view(np.int64)
 
     @cached_property
     def _index(self) -> tuple[np.ndarray, np.ndarray]:
@@ -91,8 +91,10 @@ class Names:
         keys, order = self._index
         if not keys.size:
             return np.full(len(names), -1)
-        place = np.minimum(np.searchsorted(keys, names.keys), keys.size - 1)
-        found = np.where(keys[place] == names.keys, order[place], -1)
+        given = np.argsort(names.keys)  # in order they are found several times as fast
+        place = np.minimum(np.searchsorted(keys, names.keys[given]), keys.size - 1)
+        found = np.empty(len(names), dtype=np.int64)
+        found[given] = np.where(keys[place] == names.keys[given], order[place], -1)
         here = np.flatnonzero(found >= 0)
         found[here[~_equal(names, here, self, found[here])]] = -1
         return found
@@ -133,13 +135,11 @@ def merged(parts: Sequence[NameCounts]) -> NameCounts:
 
 def _equal(a: Names, i: np.ndarray, b: Names, j: np.ndarray) -> np.ndarray:
     """Whether name i[n] of a is name j[n] of b, for each n."""
-    lengths = np.diff(a.starts)[i]
-    same = lengths == np.diff(b.starts)[j]
-    for start, stop in _pieces(i.size):
-        inside = np.arange(start, stop)[same[start:stop]]
-        n = lengths[inside]
-        differ = a.data[spread(a.starts[i[inside]], n)] != b.data[spread(b.starts[j[inside]], n)]
-        same[inside[np.repeat(np.arange(inside.size), n)[differ]]] = False
+    same = np.empty(i.size, dtype=bool)
+    name_bytes.fill_same(
+        frozen(a.data), frozen(a.starts), frozen(i), frozen(b.data), frozen(b.starts), frozen(j),
+        same,
+    )  # fmt: skip
     return same
 
 

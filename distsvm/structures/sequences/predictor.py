@@ -67,8 +67,6 @@ class TagPredictor(Predictor):
 
     def bound(self, inputs: Any) -> SequenceOracle | None:
         task = self._task
-        if task.dictionary is None and task.hash_bits is None:
-            return None  # features without names
         if isinstance(inputs, SequenceRows):
             if inputs.names is None:
                 return None

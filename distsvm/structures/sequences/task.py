@@ -343,7 +343,9 @@ class SequenceTask(Task):
     def oracle(self, shard: Shard, rescaling: str) -> SequenceOracle:
         return SequenceOracle(self, shard, rescaling)
 
-    def predictor(self, w: np.ndarray) -> TagPredictor:
+    def predictor(self, w: np.ndarray) -> TagPredictor | None:
+        if self.dictionary is None and self.hash_bits is None:
+            return None  # features without names are those of files
         return TagPredictor(self, w)
 
     def cost(self, x: Any) -> float:

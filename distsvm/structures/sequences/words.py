@@ -28,7 +28,7 @@ class WordFeatures:
 
     def __call__(self, sentences: Sequence[Sequence[str]]) -> SequenceRows:
         words = [word for sentence in sentences for word in sentence]
-        if len(words) <= FEW_WORDS:
+        if self.hash_bits is None and len(words) <= FEW_WORDS:
             return pack_sequences([self.templates.features(sentence) for sentence in sentences])
         distinct = list(dict.fromkeys(words))
         number = {word: code for code, word in enumerate(distinct, FIRST_CODE)}

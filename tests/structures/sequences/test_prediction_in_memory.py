@@ -6,7 +6,8 @@ import random
 import numpy as np
 import pytest
 
-from distsvm import Model, SequenceTagger
+from distsvm import Model, SequenceTagger, train
+from distsvm.data.ragged import Ragged
 from distsvm.data.shard import Names as ExampleNames
 from distsvm.errors import DataError
 from distsvm.structures.sequences import predictor, rows, words
@@ -80,8 +81,10 @@ def test_a_bad_token_is_named_by_packing_and_by_prediction(token, found):
     inputs = [[good], [good, token]]
     with pytest.raises(DataError, match=f"example 1.*token 1.*{found}"):
         pack_sequences(inputs)
-    with pytest.raises(DataError, match=f"example 1.*{found}"):
-        model_of("lists").predict(inputs)
+    expected = "some tokens are words" if token == "ab" else f"example 1.*{found}"
+    for options in ({}, {"executor": "serial"}):
+        with pytest.raises(DataError, match=expected):
+            model_of("lists").predict(inputs, **options)
 
 
 def test_bad_tags_are_named():
@@ -181,3 +184,26 @@ def test_names_are_encoded_at_once_as_each_alone(seed):
     names = Names.of(texts)
     assert names.tolist() == texts
     assert names.data.tobytes() == b"".join(t.encode("utf-8", "surrogatepass") for t in texts)
+
+
+def test_keys_are_those_of_rows_of_bytes_and_every_name_is_found():
+    texts = sorted({"".join(random.Random(i).choices("abé", k=i % 7)) for i in range(300)})
+    names = Names.of(texts)
+    assert names.keys.tolist() == Ragged(names.data, names.starts).keys().tolist()
+    asked = [*texts[::-3], "absent", texts[1] + "b" * 9]
+    expected = [texts.index(text) if text in texts else -1 for text in asked]
+    assert names.find(Names.of(asked)).tolist() == expected
+    names.keys[:] = 7  # all names meet in one key: none may be taken for another
+    found = names.find(Names.of(texts))
+    assert all(place in (-1, i) for i, place in enumerate(found.tolist()))
+
+
+def test_a_model_of_numbered_features_still_needs_files(tmp_path):
+    path = tmp_path / "train.svmhmm"
+    path.write_text("A qid:1 1:1 2:1\nB qid:1 2:1\nA qid:2 1:1\n")
+    model = train(SequenceTask(), path, max_rounds=3, executor="serial", n_shards=1,
+                  data_options={"format": "svmhmm"}).model  # fmt: skip
+    assert model.predictor is None
+    assert [len(tags) for tags in model.predict(path)] == [2, 1]
+    with pytest.raises(DataError, match="the model knows them only by number"):
+        model.predict([[["a"]]])

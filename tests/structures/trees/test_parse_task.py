@@ -23,6 +23,7 @@ from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
 from distsvm.messages import Planes
 from distsvm.model import Model
+from distsvm.oracles.task import PENALTIES
 from distsvm.structures.trees import grammar
 from distsvm.structures.trees.rows import TreeRows
 from distsvm.structures.trees.task import ParseTask
@@ -72,14 +73,15 @@ def test_best_tree_equals_enumeration(seed, kind):
 
 
 @settings(max_examples=400)
-@given(st.integers(0, 10**6), KINDS, st.sampled_from(CASES))
-def test_most_violated_tree_equals_enumeration(seed, kind, case):
+@given(st.integers(0, 10**6), KINDS, st.sampled_from(CASES), st.sampled_from(sorted(PENALTIES)))
+def test_most_violated_tree_equals_enumeration(seed, kind, case, penalty):
     losses, rescaling = case
     rules, chains, max_chain, _, trees = problem(seed)
     assume(1 <= len(trees) < 1000)
     task = ParseTask(losses, 3.0, rules=rules, chains=chains, max_chain=max_chain)
+    assume(penalty in task.penalties)
     w = weights(seed, task.dim, kind)
-    check_most_violated(task, w, trees[0].sentence(), trees, rescaling, seed)
+    check_most_violated(task, w, trees[0].sentence(), trees, rescaling, seed, penalty)
 
 
 @pytest.mark.parametrize("losses", ["zero-one", "brackets", "f1", "f1-brackets"])

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from distsvm.kernels.options import kernel
+from distsvm.kernels.options import inner_kernel, kernel
 
 
-@kernel
+@inner_kernel
 def larger(a, b):
     """max(a, b), in the form that becomes one instruction."""
     return a if a > b else b
@@ -65,7 +65,7 @@ def relax(before, prices, out):
         i += 1
 
 
-@kernel
+@inner_kernel
 def best_before(scores, prices, n_blocks, b, c):
     """The lowest i of the best states i·B + b to come from, when label c is next."""
     best, highest = 0, -np.inf
@@ -76,7 +76,7 @@ def best_before(scores, prices, n_blocks, b, c):
     return best
 
 
-@kernel
+@inner_kernel
 def longest(starts):
     """The number of tokens of the longest sequence."""
     most = 0
@@ -85,7 +85,7 @@ def longest(starts):
     return most
 
 
-@kernel
+@inner_kernel
 def fill_scores(emissions, truth, cost, table, opening, start, scores):
     """scores[t, s] = the best way to state s of token t, with `cost` for every untrue label."""
     n_blocks, n_labels = table.shape[0], table.shape[1]
@@ -110,7 +110,7 @@ def fill_scores(emissions, truth, cost, table, opening, start, scores):
                 scores[t, b * n_labels + c] = reached[c] + own[c]
 
 
-@kernel
+@inner_kernel
 def best_last(row, end):
     """The lowest of the best states to end in, and its score with the end."""
     state, highest = 0, -np.inf

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from distsvm.kernels.options import kernel
+from distsvm.kernels.options import inner_kernel, kernel
 from distsvm.structures.sequences.kernels.viterbi import best_before, best_last, longest, relax
 
 
-@kernel
+@inner_kernel
 def layer(t):
     """Where the rows of token t begin: token t has rows for 0 … t + 1 wrong labels."""
     return t * (t + 3) // 2
 
 
-@kernel
+@inner_kernel
 def fill_counts(emissions, truth, table, opening, start, scores):
     """scores[layer(t) + h, s] = the best way to state s of token t with h wrong labels."""
     n_blocks, n_labels = table.shape[0], table.shape[1]
@@ -47,7 +47,7 @@ def fill_counts(emissions, truth, table, opening, start, scores):
             scores[here + t + 1, b * n_labels + y] = -np.inf
 
 
-@kernel
+@inner_kernel
 def trace_counts(scores, truth, table, opening, h, state, output):
     """The path that ends in `state` with h wrong labels."""
     n_blocks, n_labels = table.shape[0], table.shape[1]

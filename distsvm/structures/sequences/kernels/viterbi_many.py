@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from distsvm.kernels.options import kernel
+from distsvm.kernels.options import inner_kernel, kernel
 from distsvm.structures.sequences.kernels.viterbi import best_before, fill_scores, longest
 
 
-@kernel
+@inner_kernel
 def rank_first(t, s, scores, ranked, came_from, n_ranked, table, opening):
     """Make the best path to state s of token t known, if it is not."""
     if n_ranked[t, s] == 0:
@@ -29,7 +29,7 @@ def rank_first(t, s, scores, ranked, came_from, n_ranked, table, opening):
             came_from[t, s, 0] = best_before(scores[t - 1], prices[b], n_blocks, b, c)
 
 
-@kernel
+@inner_kernel
 def times_used(came_from, i):
     """How many of these paths came from label i: the rank of the next one from there."""
     n = 0
@@ -38,7 +38,7 @@ def times_used(came_from, i):
     return n
 
 
-@kernel
+@inner_kernel
 def rank_next(scores, ranked, n_ranked, came_from, prices, own, n_blocks, b, c, counts):
     """The score of one more path to the state b·L + c, and the label i that it came from.
 
@@ -62,7 +62,7 @@ def rank_next(scores, ranked, n_ranked, came_from, prices, own, n_blocks, b, c, 
     return highest + own, best
 
 
-@kernel
+@inner_kernel
 def extend(t, state, scores, ranked, came_from, n_ranked, emissions, table, opening, back, counts):
     """Rank one more path to `state` of token t than the best or than are known.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from distsvm.kernels.options import kernel
+from distsvm.kernels.options import inner_kernel, kernel
 
 
-@kernel
+@inner_kernel
 def chain_margin(y, path, table, opening, start, end):
     """What y's labels bring in the chain, less what the path's bring; equal steps are left out."""
     n_blocks, n_labels = table.shape[0], table.shape[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from distsvm.kernels.options import kernel
+from distsvm.kernels.options import inner_kernel, kernel
 from distsvm.structures.trees.kernels.cky_chart import (
     Costs,
     count_slots,
@@ -138,7 +138,7 @@ def search(
                 )
 
 
-@kernel
+@inner_kernel
 def _best_stratum(tables, chart, root, n_words, scale, true_score, slack, penalty):
     """Return the number of matched spans whose best tree has the largest value; −1 if no tree."""
     best = -1

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from distsvm.kernels.options import kernel
+from distsvm.kernels.options import inner_kernel, kernel
 from distsvm.structures.trees.kernels.cky_chart import may_follow
 from distsvm.structures.trees.kernels.cky_rows import (
     F1_BRACKETS,
@@ -44,7 +44,7 @@ class Cell(NamedTuple):
     touched: np.ndarray
 
 
-@kernel
+@inner_kernel
 def make_cell(n_keys):
     return Cell(
         np.full(n_keys, -np.inf), np.empty((n_keys, 3), np.int32), np.empty(n_keys, np.int64)
@@ -100,7 +100,7 @@ def search(
             _extract(items, best, row)
 
 
-@kernel
+@inner_kernel
 def _fill(tables, weights, words, gold, width, n_strata, max_items):
     """Return all items, their scores, where each cell's symbols begin, and their number.
 
@@ -152,7 +152,7 @@ def _fill(tables, weights, words, gold, width, n_strata, max_items):
     return items, scores, firsts, n_items
 
 
-@kernel
+@inner_kernel
 def _offer(cell, key, value, a, b, c, n_touched):
     """Keep the value if it is the best so far; return the number of touched keys."""
     if value > cell.score[key]:
@@ -164,7 +164,7 @@ def _offer(cell, key, value, a, b, c, n_touched):
     return n_touched
 
 
-@kernel
+@inner_kernel
 def _tag(tables, weights, word, n_strata, made):
     n_made = 0
     for e in range(tables.word_starts[word], tables.word_starts[word + 1]):
@@ -173,7 +173,7 @@ def _tag(tables, weights, word, n_strata, made):
     return n_made
 
 
-@kernel
+@inner_kernel
 def _join(
     tables, weights, items, scores, firsts, stops, left_cell, right_cell, n_strata, made, n_made
 ):
@@ -189,7 +189,7 @@ def _join(
     return n_made
 
 
-@kernel
+@inner_kernel
 def _close(tables, weights, keys, gold, is_root, width, n_strata, made, closed):
     """Put every chain on every bottom."""
     n_symbols = tables.n_tags + tables.n_phrases
@@ -213,7 +213,7 @@ def _close(tables, weights, keys, gold, is_root, width, n_strata, made, closed):
     return n_closed
 
 
-@kernel
+@inner_kernel
 def _keep_closed(keys, n_symbols, n_strata, made, closed, items, scores, firsts, n_items):
     """Make items of the closed symbols, write where each begins, and return the number of items."""
     symbol = 0
@@ -232,7 +232,7 @@ def _keep_closed(keys, n_symbols, n_strata, made, closed, items, scores, firsts,
     return n_items
 
 
-@kernel
+@inner_kernel
 def _longer(items, scores):
     more_items, more_scores = np.empty((2 * scores.size, 6), np.int32), np.empty(2 * scores.size)
     more_items[: scores.size] = items
@@ -240,7 +240,7 @@ def _longer(items, scores):
     return more_items, more_scores
 
 
-@kernel
+@inner_kernel
 def _extract(items, root, row):
     """Write the tree of an item as a row."""
     stack = np.empty(row.size, np.int64)

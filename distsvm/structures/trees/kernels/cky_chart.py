@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from distsvm.kernels.options import kernel
+from distsvm.kernels.options import inner_kernel
 from distsvm.structures.trees.kernels.cky_rows import cell_of, pair_of
 
 WIDE_ROW = 3
@@ -55,7 +55,7 @@ class Costs(NamedTuple):
     words: bool  # whether spans of one word count
 
 
-@kernel
+@inner_kernel
 def make_chart(n_slots, n_cells, n_symbols, n_phrases):
     return Chart(
         np.zeros(n_cells + 1, np.int64),
@@ -69,12 +69,12 @@ def make_chart(n_slots, n_cells, n_symbols, n_phrases):
     )
 
 
-@kernel
+@inner_kernel
 def make_items(size):
     return Items(np.empty(size, np.int32), np.empty(size))
 
 
-@kernel
+@inner_kernel
 def more_items(items, n_items):
     """Return a copy of the items with twice the capacity."""
     new = make_items(2 * items.symbol.size)
@@ -83,7 +83,7 @@ def more_items(items, n_items):
     return new
 
 
-@kernel
+@inner_kernel
 def count_slots(n_words, labels, stratified, first):
     """Write where each cell's slots begin, and return the number of slots.
 
@@ -103,7 +103,7 @@ def count_slots(n_words, labels, stratified, first):
     return n_slots
 
 
-@kernel
+@inner_kernel
 def fill(tables, weights, words, labels, costs, stratified, chart, items, max_items):
     """Fill the chart; return the items, in a longer list if need be, and their number.
 
@@ -177,7 +177,7 @@ def fill(tables, weights, words, labels, costs, stratified, chart, items, max_it
     return items, n_items
 
 
-@kernel
+@inner_kernel
 def may_follow(tables, prefix, word):
     """Whether some tag of the word may come right after the prefix."""
     row = tables.follow_row[prefix]
@@ -190,7 +190,7 @@ def may_follow(tables, prefix, word):
     return False
 
 
-@kernel
+@inner_kernel
 def _has_tag_of(tables, bits, word):
     """Whether the bit of some tag of the word is set."""
     for e in range(tables.word_starts[word], tables.word_starts[word + 1]):
@@ -200,7 +200,7 @@ def _has_tag_of(tables, bits, word):
     return False
 
 
-@kernel
+@inner_kernel
 def _join(tables, weights, chart, items, best, touched, i, j, matched):
     """best[symbol] = the best binary step to it with `matched` spans below; return their number.
 
@@ -241,7 +241,7 @@ def _join(tables, weights, chart, items, best, touched, i, j, matched):
     return n_touched
 
 
-@kernel
+@inner_kernel
 def _try(steps, start, stop, score, scores, best, touched, n_touched):
     """Improve the results of the steps start … stop, whose left part has this score."""
     right, result, weight = steps
@@ -256,7 +256,7 @@ def _try(steps, start, stop, score, scores, best, touched, n_touched):
     return n_touched
 
 
-@kernel
+@inner_kernel
 def find_step(tables, weights, chart, items, i, j, matched, result, score, step, split):
     """Return the first step and split to this result with this score, and the matches on the left.
 
@@ -296,7 +296,7 @@ def find_step(tables, weights, chart, items, i, j, matched, result, score, step,
     return found, found_split, found_left, highest
 
 
-@kernel
+@inner_kernel
 def bottoms_of(tables, word):
     """Return the places of the bottoms of chains: the tags of one word, else all phrases."""
     if word >= 0:
@@ -304,7 +304,7 @@ def bottoms_of(tables, word):
     return tables.n_tags, tables.n_tags + tables.n_phrases
 
 
-@kernel
+@inner_kernel
 def bottom_at(tables, weights, chart, slot, word, place):
     """Return the symbol at one of these places, and its score."""
     if word >= 0:
@@ -312,7 +312,7 @@ def bottom_at(tables, weights, chart, slot, word, place):
     return place, chart.bottom[slot, place - tables.n_tags]
 
 
-@kernel
+@inner_kernel
 def _close(
     tables, weights, chart, slot, gold_slot, gold_chain, costs, counted, word, is_root
 ):  # fmt: skip

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from distsvm.kernels.options import kernel
+from distsvm.kernels.options import inner_kernel, kernel
 
 PREFIX = -1
 LEAF = -1
@@ -48,7 +48,7 @@ def chain_weights(w, rules, starts, pair, n_pairs):
     return weight, best, second
 
 
-@kernel
+@inner_kernel
 def clear_row(words, row):
     """Write the row of a sentence without a tree; return whether every word has an entry."""
     row[:] = NO_TREE
@@ -58,7 +58,7 @@ def clear_row(words, row):
     return n_without == 0
 
 
-@kernel
+@inner_kernel
 def pair_of(tables, word, chain):
     """Return the place of (word, the chain's tag) among all such pairs; −1 if none."""
     if word < 0 or chain < 0:
@@ -142,13 +142,13 @@ def find_spans(row, begin, end):
             n_words += 1
 
 
-@kernel
+@inner_kernel
 def cell_of(i, j):
     """Return the number of the cell of words i … j − 1."""
     return j * (j - 1) // 2 + i
 
 
-@kernel
+@inner_kernel
 def label_of(chain, step, tables, kind):
     """Return a span's label for this loss, −1 if it has none.
 
@@ -168,7 +168,7 @@ def label_of(chain, step, tables, kind):
     return -1
 
 
-@kernel
+@inner_kernel
 def count_brackets(tables, chain, kind):
     """Return the number of brackets of a span; a chain outside the grammar is one.
 
@@ -184,7 +184,7 @@ def count_brackets(tables, chain, kind):
     return n
 
 
-@kernel
+@inner_kernel
 def count_matched(tables, label, other, kind):
     """Return the number of brackets, or labels, that two labels of one span share.
 
@@ -208,7 +208,7 @@ def count_matched(tables, label, other, kind):
     return n
 
 
-@kernel
+@inner_kernel
 def mark_labels(row, tables, kind, begin, end, labels):
     """labels[cell] = the label of the row's span there, −1 elsewhere; return the row's brackets."""
     n_words = (row.size // 2 + 1) // 2
@@ -222,7 +222,7 @@ def mark_labels(row, tables, kind, begin, end, labels):
     return n_brackets
 
 
-@kernel
+@inner_kernel
 def loss_of(kind, n_words, n_truth, n_found, n_matched, same):
     """Return Δ before scaling, from counts of brackets, or of matched spans (F1)."""
     if same:
@@ -250,7 +250,7 @@ def losses(kind, scale, tables, truth, truth_starts, values, starts, out):
         out[i] = scale * _loss(kind, tables, y, found, labels, begin, end)
 
 
-@kernel
+@inner_kernel
 def same_rows(truth, found):
     """Return whether two rows of one sentence are the same tree; UNSEEN matches nothing."""
     n_different = 0
@@ -259,7 +259,7 @@ def same_rows(truth, found):
     return n_different == 0
 
 
-@kernel
+@inner_kernel
 def _loss(kind, tables, y, found, labels, begin, end):
     same = same_rows(y, found)
     if same or kind == ZERO_ONE:

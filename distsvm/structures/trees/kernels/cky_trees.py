@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from distsvm.kernels.options import kernel
+from distsvm.kernels.options import inner_kernel
 from distsvm.structures.trees.kernels.cky_chart import bottom_at, bottoms_of, find_step
 from distsvm.structures.trees.kernels.cky_rows import LEAF, PREFIX, cell_of, find_spans
 
@@ -20,12 +20,12 @@ class Change(NamedTuple):
     split: int | np.int64
 
 
-@kernel
+@inner_kernel
 def no_change():
     return Change(-1, -1, -1, -1)
 
 
-@kernel
+@inner_kernel
 def extract(
     tables, weights, chart, items, n_words, matched, labels, costs, stratified, change, row
 ):
@@ -78,7 +78,7 @@ def extract(
             depth += 1
 
 
-@kernel
+@inner_kernel
 def item_score(chart, items, slot, symbol):
     for t in range(chart.item_start[slot], chart.item_stop[slot]):
         if items.symbol[t] == symbol:
@@ -86,7 +86,7 @@ def item_score(chart, items, slot, symbol):
     return -np.inf
 
 
-@kernel
+@inner_kernel
 def best_change(tables, weights, chart, items, words, row, begin, end):
     """Return the change from the best tree in `row` to the second best; span −1 if none.
 
@@ -125,7 +125,7 @@ def best_change(tables, weights, chart, items, words, row, begin, end):
     return found
 
 
-@kernel
+@inner_kernel
 def _other_chain(tables, weights, chart, slot, word, chain):
     """Return the best other chain to the same top, and its score."""
     top = tables.chain_top[chain]

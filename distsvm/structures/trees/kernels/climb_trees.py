@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from distsvm.kernels.options import kernel
+from distsvm.kernels.options import inner_kernel, kernel
 from distsvm.structures.trees.kernels.cky_rows import LEAF, pair_of
 
 
-@kernel
+@inner_kernel
 def tree_rules(row, words, tables, chain_rules, chain_starts, step_rule, tag_rule, out):
     """Write down the rule of every use in one tree; how many there are. tag_rule may be empty."""
     n, place = 0, 0

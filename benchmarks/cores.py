@@ -1,0 +1,266 @@
+"""What a second core brings: every structure on one thread and on two, and on Ray.
+
+Run: python benchmarks/cores.py              (an hour or more; --quick: about 10 minutes)
+     python benchmarks/cores.py --old DIR    (a checkout of earlier code, in the same runs)
+
+UD English EWT (gap/C 0.1), Penn trees with F1 loss scaled to 100 (gap/C 1), and classes (gap 0.1%
+of the primal value). Each cell is a process of its own that compiles on a little of the data first,
+and then waits for its turn; cells take turns, and figures are medians. Seconds are those of the
+rounds, without reading the data and without starting Ray.
+
+ceiling: two processes with one thread each, at once, on a core each; what they do in the time of
+one that is alone. "of ceiling" is how much of that two threads reach on one problem.
+best, 1 thread: the fastest of SETTINGS on one thread.
+A cell may take --limit seconds; "> s" is a run that was stopped there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from support import machine, penn, table, ud_ewt
+
+TREES = {"trees, 15 words": 15, "trees, 40 words": 40}
+TAGS = {"tags, 2,000": 2_000, "tags, 12,544": 12_544}
+CLASSES = {
+    "MNIST": 0.1,
+    "Newsgroups": 1.0,
+    "Covertype": 0.01,
+    "CLINC150": 1.0,
+    "Adult (binary)": 0.1,
+}
+"""The C of each, as LIBLINEAR has it."""
+QUICK = {"tags, 2,000": 300, "trees, 15 words": 300, "MNIST": 4_000, "Newsgroups": 2_000,
+         "Covertype": 20_000, "CLINC150": 2_000, "Adult (binary)": 4_000}  # fmt: skip
+"""With --quick: the problems, and how many examples of each."""
+FEW = 60
+ACTORS_S = 15.0
+"""What actors of Ray may take to start, beside the limit."""
+
+ONE, TWO = {"executor": "serial"}, {"executor": "threads", "n_workers": 2}
+RAY_ONE = {
+    "executor": "ray", "n_workers": 1, "executor_options": {"resources_per_worker": {"CPU": 2}},
+}  # fmt: skip
+RAY_TWO = {
+    "executor": "ray", "n_workers": 2, "executor_options": {"resources_per_worker": {"CPU": 1}},
+}  # fmt: skip
+PLACES: dict[str, tuple[int, dict[str, Any]]] = {
+    "1 thread": (1, ONE), "2 threads": (2, TWO), "Ray, 1 actor of 2": (2, RAY_ONE),
+    "Ray, 2 actors of 1": (2, RAY_TWO),
+}  # fmt: skip
+"""How many cores a cell may use, and where it runs; all else is as distsvm chooses."""
+SETTINGS: dict[str, dict[str, Any]] = {
+    "multi-plane": {"solver": "multi-plane", "n_blocks": 1},
+    "one-slack": {"solver": "one-slack"},
+}
+
+
+# --- in a process of its own -------------------------------------------------------------------
+
+
+def problem(name: str, n: int | None, folder: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """The task, the data and when to stop."""
+    from distsvm import MulticlassTask
+
+    if name in TAGS:
+        from tagging import TEMPLATES
+
+        from distsvm.structures.sequences.readers.conllu import ConlluData
+        from distsvm.structures.sequences.task import SequenceTask
+
+        n = n or TAGS[name]
+        data = ConlluData(ud_ewt(folder, "train", n, f"{n}-of-"), templates=TEMPLATES)
+        return SequenceTask(), (data,), {"C": 1_000.0 * n / 12_544, "eps": 0.1}
+    if name in TREES:
+        from distsvm.structures.trees.task import ParseTask
+
+        trees = penn(folder, TREES[name])[0][:n]
+        sentences = [tree.sentence() for tree in trees]
+        return ParseTask("f1", 100.0), (sentences, trees), {"C": 50.0 * len(trees), "eps": 1.0}
+    from defaults import loaded
+
+    stop = {"C_per_example": CLASSES[name], "rel_gap": 1e-3}
+    return MulticlassTask(), loaded(name, n), stop
+
+
+def cell(name: str, n: int | None, n_cores: int, limit: float, options: dict[str, Any]) -> None:
+    """Compile, say that it is ready, wait for a line, train, and print what that took."""
+    if hasattr(os, "sched_setaffinity") and "core" in options:
+        os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[options.pop("core")]})
+    elif hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-n_cores:])
+    from distsvm import train
+
+    with tempfile.TemporaryDirectory() as folder:
+        local = {key: value for key, value in options.items() if not key.startswith("n_")}
+        if local["executor"] == "ray":
+            local |= {"executor": "serial", "executor_options": {}}
+        task, few, stop = problem(name, FEW, folder)
+        train(task, *few, max_rounds=12, **stop, **local)
+        task, data, stop = problem(name, n, folder)
+        if options["executor"] == "ray":
+            os.environ.setdefault("RAY_AUTH_MODE", "token")
+            import ray
+
+            ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+            limit += ACTORS_S
+        print("ready", flush=True)
+        sys.stdin.readline()
+        result = train(task, *data, max_seconds=limit, **stop, **options)
+    last = result.history[-1]
+    print(json.dumps({
+        "passes": last.n_oracle_calls / result.n_examples,
+        "visits": last.n_cache_hits / result.n_examples,
+        "seconds": last.elapsed_s - result.seconds["load"],
+        "load": result.seconds["load"],
+        "reached": result.stop_reason in ("eps", "rel_gap"),
+    }), flush=True)  # fmt: skip
+
+
+# --- asked by the one that prints --------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Took:
+    """What a run took, and whether it reached its gap."""
+
+    passes: float
+    visits: float
+    seconds: float
+    load: float
+    reached: bool
+
+    def text(self, name: str, digits: int = 1) -> str:
+        value = f"{getattr(self, name):.{digits}f}"
+        return value if self.reached else f"> {value}"
+
+
+class Cell:
+    """A process that runs one problem in one place, with the code of one checkout."""
+
+    def __init__(self, code: Path | None, *given: Any) -> None:
+        path = os.pathsep.join(
+            filter(None, [str(code) if code else "", os.environ.get("PYTHONPATH")])
+        )
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, "--cell", json.dumps(given)], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=os.environ | {"PYTHONPATH": path},
+        )  # fmt: skip
+
+    def wait(self) -> Cell:
+        """Once it is ready."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line == "ready\n":
+                return self
+        raise SystemExit(f"a cell failed:\n{self._process.stderr.read()}")  # type: ignore[union-attr]
+
+    def go(self) -> Cell:
+        assert self._process.stdin is not None
+        self._process.stdin.write("go\n")
+        self._process.stdin.flush()
+        return self
+
+    def took(self) -> Took:
+        out, err = self._process.communicate()
+        if self._process.returncode:
+            raise SystemExit(f"a cell failed:\n{err}")
+        return Took(**json.loads(out.splitlines()[-1]))
+
+
+def cells(
+    name: str, n: int | None, limit: float, code: Path | None
+) -> Iterator[tuple[str, list[Took]]]:
+    """One turn of all cells of a problem: their names, and what each process of them took."""
+    for place, (n_cores, options) in PLACES.items():
+        one = Cell(code, name, n, n_cores, limit, options)
+        yield place, [one.wait().go().took()]
+    pair = [Cell(code, name, n, 1, limit, ONE | {"core": core}) for core in range(2)]
+    for one in pair:
+        one.wait()
+    yield "two copies", [one.took() for one in [one.go() for one in pair]]
+    if name in CLASSES:
+        for setting, own in SETTINGS.items():
+            one = Cell(code, name, n, 1, limit, ONE | own)
+            yield f"1 thread, {setting}", [one.wait().go().took()]
+
+
+def middle(runs: list[Took]) -> Took:
+    """The run of the median time."""
+    return sorted(runs, key=lambda took: took.seconds)[len(runs) // 2]
+
+
+def lines_of(name: str, whose: str, found: dict[str, list[list[Took]]]) -> Iterator[list[str]]:
+    """The rows of one problem and one checkout."""
+    mid = {place: middle([run for turn in turns for run in turn]) for place, turns in found.items()}
+    pair = median(max(run.seconds for run in turn) for turn in found["two copies"])
+    one = mid["1 thread"].seconds
+    best = min((key for key in mid if key.startswith("1 thread")), key=lambda k: mid[k].seconds)
+    for place, took in mid.items():
+        if place == "two copies":
+            continue
+        speed = of_ceiling = ""
+        if took.reached and mid["1 thread"].reached and not place.startswith("1 thread"):
+            speed, of_ceiling = f"{one / took.seconds:.2f}", f"{pair / (2 * took.seconds):.2f}"
+        mark = " (best, 1 thread)" if place == best else ""
+        yield [
+            name, whose, place + mark, took.text("passes"), took.text("visits", 0),
+            took.text("seconds", 2), f"{took.load:.1f}", speed, of_ceiling,
+        ]  # fmt: skip
+    yield [name, whose, "ceiling", "", "", "", "", f"{2 * one / pair:.2f}", ""]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="small data, one turn")
+    parser.add_argument("--only", default="", help="only problems whose name contains this")
+    parser.add_argument("--old", type=Path, metavar="DIR", help="a checkout to compare with")
+    parser.add_argument("--turns", type=int, help="runs of each cell (3; --quick: 1)")
+    parser.add_argument("--limit", type=float, help="seconds a cell may take (240; --quick: 20)")
+    parser.add_argument("--no-ray", action="store_true", help="without the cells of Ray")
+    parser.add_argument("--cell", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.cell:
+        cell(*json.loads(args.cell))
+        return
+    limit, turns = (
+        args.limit or (20.0 if args.quick else 240.0),
+        args.turns or (1 if args.quick else 3),
+    )
+    if args.no_ray:
+        for place in [place for place in PLACES if place.startswith("Ray")]:
+            del PLACES[place]
+    codes: dict[str, Path | None] = {"now": None}
+    if args.old:
+        codes = {"before": args.old.resolve(), "now": None}
+    print(machine(), flush=True)
+    head = ["data", "code", "", "passes", "visits / n", "s", "load s", "speed-up", "of ceiling"]
+    for name in [*TAGS, *TREES, *CLASSES]:
+        if args.only not in name or (args.quick and name not in QUICK):
+            continue
+        found: dict[str, dict[str, list[list[Took]]]] = {whose: {} for whose in codes}
+        for _ in range(turns):
+            turn = [
+                cells(name, QUICK[name] if args.quick else None, limit, c) for c in codes.values()
+            ]
+            for done in zip(*turn, strict=True):
+                for whose, (place, took) in zip(codes, done, strict=True):
+                    found[whose].setdefault(place, []).append(took)
+        print()
+        table(head, [line for whose in codes for line in lines_of(name, whose, found[whose])])
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

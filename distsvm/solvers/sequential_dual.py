@@ -1,0 +1,104 @@
+"""The sequential dual method for classes (Keerthi et al., KDD 2008): one example after another.
+
+Each visit solves the dual over all α of one example exactly. Rounds, and what happens where blocks
+of examples are visited side by side or workers are lost, are those of the multi-plane ascent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from distsvm.errors import ConfigError
+from distsvm.kinds import choice
+from distsvm.messages import Ascended
+from distsvm.options import option
+from distsvm.oracles.task import Task
+from distsvm.risks.blocks import BlockRisk
+from distsvm.solvers.base import Place
+from distsvm.solvers.multi_plane import MultiPlane
+from distsvm.solvers.multi_plane_state import MultiPlaneState
+from distsvm.solvers.options import SolverOptions
+from distsvm.solvers.round import Column
+from distsvm.wording import Setting, message
+from distsvm.workers.sequential_part import SequentialPartMaker
+
+FORMULATIONS = ("crammer-singer", "weston-watkins", "one-vs-rest")
+
+# After so many rounds without one that certifies, the next does, however far the target seems.
+MOST_UNCERTIFIED = 10.0
+
+
+@dataclass(frozen=True)
+class SequentialDualOptions(SolverOptions):
+    """The options of the sequential dual method."""
+
+    formulation: str = option(
+        FORMULATIONS[0], kind=choice(*FORMULATIONS), metavar="NAME",
+        help="classes: what H is. crammer-singer: max_ŷ Δ + s_ŷ − s_y, the hinge of the worst "
+        "class; weston-watkins: Σ_ŷ max(0, Δ + s_ŷ − s_y) over ŷ ≠ y; one-vs-rest: max(0, Δ − s_y) "
+        "+ Σ_ŷ max(0, Δ + s_ŷ). The last two are for zero-one losses",
+    )  # fmt: skip
+    # Of multi-plane's options: no block asks about a part, and α of all examples have to be held.
+    ask_share: ClassVar[float] = 1.0
+    plane_memory_mb: ClassVar[float] = math.inf
+
+
+@dataclass(frozen=True)
+class SequentialDual(MultiPlane):
+    """Rounds of visits, and a round that certifies where the target seems to be reached."""
+
+    name: ClassVar[str] = "sequential-dual"
+    Options: ClassVar[type[SolverOptions]] = SequentialDualOptions
+    needs: ClassVar[frozenset[str]] = frozenset({"sequential"})
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("violation", "", "the examples' shares of the gap, as last known, over C"),
+        Column("n_planes", "α > 0", "α of examples and classes that are above 0"),
+    )
+
+    options: Any = SequentialDualOptions()
+
+    @classmethod
+    def check_task(cls, options: Any, task: Task, rescaling: str, place: Place) -> None:
+        if place.limited:
+            raise ConfigError(
+                message(
+                    "{worker_memory_mb} and {}: this solver has its examples in memory; expected "
+                    "another solver",
+                    Setting("solver", cls.name),
+                )
+            )
+        task.check_formulation(options.formulation, rescaling)  # type: ignore[attr-defined]
+
+    def part_maker(self) -> SequentialPartMaker:
+        return SequentialPartMaker(self.options.formulation)
+
+    # --- the steps of a round --------------------------------------------------------------
+
+    def _eps(self, state: MultiPlaneState) -> float:
+        """As the dual is now: rounds that certify are few."""
+        return self.problem.working_eps(max(state.bounds.dual, state.dual))
+
+    def _whom_to_ask(self, state: MultiPlaneState, number: int) -> str:
+        """All, to certify, once the shares of the gap that visits have seen come to the target."""
+        if number == 1:
+            return "some" if state.start is None else "all"
+        if state.since == 0:
+            return "some"
+        near = state.unseen * state.gap <= self.problem.C * self._eps(state)
+        return "all" if near or state.since >= MOST_UNCERTIFIED else "some"
+
+    def _begin_count(self, risk: BlockRisk, state: MultiPlaneState, ask: str) -> None:
+        """Rounds since one that certified are counted; no averaged w is kept."""
+        state.n_asked += 1
+        state.since = 0.0 if ask == "all" else state.since + 1.0
+        state.gained = state.worked = 0.0
+
+    def _is_exact(self, answers: Sequence[Ascended]) -> bool:
+        """One block's visits raise the dual: to go back on them would take α off their bounds."""
+        return len(answers) == 1
+
+    def _own(self, state: MultiPlaneState) -> dict[str, float]:
+        return {"violation": state.gap / self.problem.C}

@@ -1,0 +1,36 @@
+"""What a worker can say of the alignments in its shard.
+
+Functions of a module, so that they can be sent to the workers of any executor.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from distsvm.data.ragged import Ragged
+from distsvm.structures.alignments.oracle import AlignmentOracle
+from distsvm.workers.shard_worker import ShardWorker
+
+
+def alignments_of(worker: ShardWorker, w: np.ndarray) -> tuple[Ragged, np.ndarray]:
+    """The outputs that w predicts, as the oracle keeps them, and which homologues are found."""
+    oracle = _oracle(worker)
+    rows = np.arange(oracle.n)
+    found = oracle.decode(oracle.view(w), rows)
+    return found, oracle.homologues(rows) == found.values[found.starts[:-1]]
+
+
+def found(worker: ShardWorker, w: np.ndarray) -> np.ndarray:
+    """Which homologues w finds."""
+    return alignments_of(worker, w)[1]
+
+
+def pair_counts(worker: ShardWorker, found: Ragged, which: np.ndarray) -> np.ndarray:
+    """Pairs of letters in these of the outputs: true ones, predicted ones, and both."""
+    rows = np.flatnonzero(which)
+    return _oracle(worker).pair_counts(rows, found[rows])
+
+
+def _oracle(worker: ShardWorker) -> AlignmentOracle:
+    assert isinstance(worker.oracle, AlignmentOracle)
+    return worker.oracle

@@ -1,0 +1,34 @@
+"""What the sequential dual method has in a worker: a block of the structure's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from distsvm.workers.ascent_part import AscentPart, Held
+from distsvm.workers.shard_worker import ShardWorker
+
+
+@dataclass(frozen=True)
+class SequentialPartMaker:
+    """Makes parts that wait for `hold`."""
+
+    formulation: str
+
+    def __call__(self, worker: ShardWorker) -> SequentialPart:
+        return SequentialPart(worker, self.formulation)
+
+
+class SequentialPart(AscentPart):
+    """One block of the method, as the oracle makes it: its rounds are those of an AscentPart."""
+
+    def __init__(self, worker: ShardWorker, formulation: str) -> None:
+        super().__init__(worker)
+        self._formulation = formulation
+
+    def _begun(self, held: Held) -> Any:
+        oracle: Any = self._worker.oracle
+        return oracle.sequential(
+            self._formulation, self._worker.weight, held.C_share, held.seed, held.block,
+            held.n_apart, self._worker.team,
+        )  # fmt: skip

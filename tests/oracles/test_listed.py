@@ -1,0 +1,144 @@
+"""Lists of held planes are the planes by hand, whatever came, went and was visited before."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sequence_examples import drawn, prepared
+from toy_tasks import ToyChain, toy_chains
+
+from distsvm.structures.sequences.task import SequenceTask
+from distsvm.structures.trees.synthetic import make_treebank
+from distsvm.structures.trees.task import ParseTask
+from distsvm.vectors import to_dense
+from distsvm.workers.stock import FIRST_SIZE, IDLE_VISITS, PlaneStock
+
+PLENTY = 1e9
+
+
+def chains(seed):
+    inputs, outputs = toy_chains(n=6, seed=seed)
+    return ToyChain(), inputs, outputs
+
+
+def sequences(seed):
+    inputs, outputs = drawn(seed, n=6)
+    return prepared(SequenceTask(order=1 + seed % 2), inputs, outputs), inputs, outputs
+
+
+def trees(seed):
+    found = make_treebank(6, max_length=6, seed=seed)
+    inputs = [tree.sentence() for tree in found]
+    task = ParseTask("brackets", 3.0)
+    return task.prepare(task.scan(task.shard(inputs, found))), inputs, found
+
+
+MAKERS = [chains, sequences, trees]
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["ask", "visit", "age", "grow", "restore"]), st.integers(0, 999)),
+    min_size=3, max_size=14,
+)  # fmt: skip
+
+
+def stock_of(oracle, max_bytes=PLENTY):
+    return PlaneStock(oracle, np.full(oracle.n, 0.7), max_bytes)
+
+
+def by_hand(oracle, stock, alpha):
+    """Σ α·p of the outputs that are held, by the oracle's other way of adding planes up."""
+    planes, share = stock.support(alpha)
+    w = np.zeros(oracle.dim)
+    oracle.accumulate(planes, share, w)
+    return w
+
+
+def stepped(oracle, stock, climber, kind, seed):
+    """Do one step; the stock that goes on, which is another one after a restoration."""
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(oracle.n)[: rng.integers(1, oracle.n + 1)]
+    rows.flags.writeable = False
+    if kind == "ask":
+        answer = oracle.separate(oracle.view(rng.standard_normal(oracle.dim)), rows)
+        stock.insert(answer.planes.take(np.flatnonzero(answer.value > 0)))
+    elif kind == "visit":
+        stock.visit(climber, rows, 0.0)
+    elif kind == "age":
+        stock.held.idle[rng.random(stock.held.idle.shape) < 0.5] = IDLE_VISITS
+        stock.drop_idle()
+    elif kind == "grow":
+        stock._grow()
+    elif stock.size <= FIRST_SIZE + stock.n_planes:  # else it would take room for nothing
+        state, stock = stock.state(), stock_of(oracle, stock.max_bytes)
+        stock.restore(state)
+    return stock
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("rescaling", ["margin", "slack"])
+@pytest.mark.parametrize("room", [PLENTY, 1.0])
+@settings(max_examples=15)
+@given(seed=st.integers(0, 99), steps=STEPS)
+def test_lists_are_the_planes(make, rescaling, room, seed, steps):
+    task, inputs, outputs = make(seed)
+    if rescaling not in task.rescalings:
+        return
+    oracle = task.oracle(task.shard(inputs, outputs), rescaling)
+    oracle.climb_beside(1)
+    # Where there is no room for lists, they are written for each use.
+    limit = PLENTY if room == PLENTY else room * stock_of(oracle).n_bytes
+    stock = stock_of(oracle, limit)
+    w = np.random.default_rng(seed).standard_normal(oracle.dim)
+    for kind, number in steps:
+        before, climber = stock.held.alpha.copy(), stock.climber(w, 1.0)
+        stock = stepped(oracle, stock, climber, kind, number)
+        alpha = stock.held.alpha
+        a, b = stock.sum(alpha)
+        np.testing.assert_allclose(to_dense(a), by_hand(oracle, stock, alpha), atol=1e-9)
+        assert np.isclose(b, stock.support(alpha)[1] @ stock.support(alpha)[0].q)
+        if kind == "visit":
+            u = by_hand(oracle, stock, alpha - before)
+            np.testing.assert_allclose(to_dense(climber.change()), u, atol=1e-9)
+            every = np.arange(oracle.n)
+            moved = oracle.separate(oracle.view(w + u), every).value
+            np.testing.assert_allclose(
+                oracle.separate(climber.view(), every).value, moved, atol=1e-8
+            )
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_stock_without_room_for_lists_and_a_restored_one_have_the_same_bits(make):
+    task, inputs, outputs = make(3)
+    oracle = task.oracle(task.shard(inputs, outputs), "margin")
+    oracle.climb_beside(1)
+    stocks = [stock_of(oracle), stock_of(oracle)]
+    stocks[1].vectors._max_bytes = 0.0  # the same slots, and no list is kept
+    rng = np.random.default_rng(0)
+    for number in range(8):
+        w = rng.standard_normal(oracle.dim)
+        for stock in stocks:
+            climber = stock.climber(w, 1.0)
+            stepped(oracle, stock, climber, "ask", number)
+            stepped(oracle, stock, climber, "visit", number)
+    (one, _), (two, _) = (stock.sum(stock.held.alpha) for stock in stocks)
+    assert to_dense(one).tobytes() == to_dense(two).tobytes()
+    twin = stock_of(oracle)
+    twin.restore(stocks[0].state())
+    assert twin.n_bytes == stocks[0].n_bytes
+    for stock in (stocks[0], twin):
+        climber = stock.climber(w, 1.0)
+        stepped(oracle, stock, climber, "visit", 99)
+    assert stocks[0].held.alpha.tobytes() == twin.held.alpha.tobytes()
+
+
+def test_weights_that_no_plane_needs_any_more_are_forgotten():
+    task, inputs, outputs = sequences(1)
+    oracle = task.oracle(task.shard(inputs, outputs), "margin")
+    oracle.climb_beside(1)
+    stock = stock_of(oracle)
+    empty = stock.n_bytes
+    stepped(oracle, stock, None, "ask", 1)
+    assert stock.n_bytes > empty
+    stock.held.idle[:] = IDLE_VISITS
+    stock.drop_idle()
+    assert stock.n_planes == 0
+    assert stock.n_bytes == empty
