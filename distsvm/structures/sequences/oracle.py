@@ -403,14 +403,30 @@ class SequenceOracle(Oracle):
         return new
 
     def norms(self) -> tuple[np.ndarray, float | None]:
-        """The radius is not known: it would take a search of its own."""
+        """The radius is a bound, which no search has to reach."""
         norms, tags = np.empty(self.n), self.all_truth().values
         viterbi_tokens.square_norms(*self.sparse(), self.starts, tags, self.n_labels, norms)
         norms += 2.0 * (self.lengths > 0)  # the first tag and the last
         norms += self._step_counts(1)
         if self.task.order == 2:
             norms += (self.lengths > 1) + self._step_counts(2)  # the first two, and three in a row
-        return norms, None
+        return norms, self._square_radius()
+
+    def _square_radius(self) -> float:
+        """A bound of ‖ψ‖² over all paths: features of any sign, and counts of steps, ≥ 0."""
+        values, _, starts = self.sparse()
+        squares = np.append(values[: starts[-1]].astype(np.float64) ** 2, 0.0)
+        sums = np.add.reduceat(squares, starts[:-1]) if starts.size > 1 else np.zeros(0)
+        sums[np.diff(starts) == 0] = 0.0
+        totals = np.append(0.0, np.cumsum(np.sqrt(sums)))
+        tokens = totals[self.starts[1:]] - totals[self.starts[:-1]]
+        steps = np.maximum(self.lengths - 1.0, 0.0)
+        # A token is at two labels at most; both paths have a first and a last tag, and T − 1 steps
+        # that may all be of one kind.
+        bound = 2.0 * tokens**2 + 2.0 * steps**2 + 4.0 * (self.lengths > 0)
+        if self.task.order == 2:
+            bound += 2.0 * (self.lengths > 1) + 2.0 * np.maximum(self.lengths - 2.0, 0.0) ** 2
+        return float(bound.max(initial=0.0))
 
     def _step_counts(self, order: int) -> np.ndarray:
         """Σ (how often `order` + 1 tags follow one another)², for each sequence."""

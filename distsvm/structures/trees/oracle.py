@@ -275,8 +275,14 @@ class ParseOracle(Oracle):
         check_rows(self.truth, len(self.grammar.chains), self.grammar.step_rule.size)
 
     def norms(self) -> tuple[np.ndarray, float | None]:
+        """The radius is a bound: counts of rules are ≥ 0, and a tree of n words has so many."""
         self._check_lengths(np.arange(self.n))
-        return super().norms()
+        norms, _ = super().norms()
+        n_words, longest = self.words.lengths, self.grammar.chain_rules.lengths.max(initial=0)
+        most = np.maximum(2 * n_words - 1, 0) * longest + np.maximum(n_words - 1, 0)
+        if self.lexicon is not None:
+            most = most + n_words
+        return norms, float((norms + most.astype(np.float64) ** 2).max(initial=0.0))
 
     def _check_lengths(self, rows: np.ndarray) -> None:
         long = rows[self.words.lengths[rows] > MAX_WORDS]
