@@ -19,7 +19,8 @@ RUN = {"C": 5.0, "executor": "serial", "solver": "frank-wolfe"}
 def test_the_registry_finds_the_solver():
     assert registry.solvers()["frank-wolfe"] is FrankWolfe
     with pytest.raises(
-        ConfigError, match="one of auto, one-slack, multi-plane, sequential-dual, n-slack, frank-wolfe"
+        ConfigError,
+        match="one of auto, one-slack, multi-plane, sequential-dual, n-slack, frank-wolfe",
     ):
         TrainConfig(solver="frank-wolf")
 
