@@ -179,6 +179,7 @@ class Redrawn:
     def __exit__(self, *_: object) -> None:
         self._end.set()
         self._thread.join()
+        self._draw()  # a short run may have ended between two drawings
         self.output.screen.clear()
 
     def lines(self) -> list[str]:
