@@ -40,6 +40,7 @@ EXAMPLES = {
     "--plane-memory": ("512", 512.0),
     "--stabilise": ("1", 1.0),
     "--blocks": ("4", 4),
+    "--formulation": ("weston-watkins", "weston-watkins"),
     "--batch": ("50", 50),
     "--ascent": ("subspace", "subspace"),
     "--working-set": ("512", 512.0),
