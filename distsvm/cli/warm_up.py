@@ -28,6 +28,8 @@ SETTINGS: Settings = (
     {"solver": "one-slack", "cache_size": 5},
     {"solver": "multi-plane"},
     {"solver": "multi-plane", "n_blocks": 1},
+    {"solver": "n-slack"},
+    {"solver": "n-slack", "ascent": "subspace"},
 )
 """Settings of training that between them use all kernels of the solvers."""
 
