@@ -200,8 +200,12 @@ def structure_of(task: Task | type[Task]) -> Structure:
 
 
 def structure_of_saved(name: Any) -> Structure:
-    """Return the structure of the task that a model or run names; else `own_structure`."""
-    return next((one for one in STRUCTURES.each() if name in one.tasks), None) or own_structure()
+    """Return the structure of the task that a model or run names; else `own_structure`.
+
+    The name is as a file has it, which may be a value of any type.
+    """
+    found = (one for one in STRUCTURES.each() if isinstance(name, str) and name in one.tasks)
+    return next(found, None) or own_structure()
 
 
 class TaskClasses(Mapping[str, "type[Task]"]):

@@ -54,16 +54,16 @@ def assigned(pairs):
 
 def texts(kind):
     """Texts that the command line may have for an option of this kind."""
+    if isinstance(kind, ClassWeight):
+        labels = NAME | st.integers(0, 9).map(str) | st.just('"7"')
+        amounts = st.floats(0, 1e9)
+        return st.just("balanced") | st.dictionaries(labels, amounts, min_size=1).map(assigned)
     if isinstance(kind, Or):
         return st.just("none" if kind.value is None else kind.value) | texts(kind.kind)
     if isinstance(kind, Number):
         return st.sampled_from(["1", "3", "0.5", "-2", "0", "1e300"]).filter(partial(fits, kind))
     if isinstance(kind, Choice):
         return st.sampled_from([str(choice) for choice in kind.choices])
-    if isinstance(kind, ClassWeight):
-        labels = NAME | st.integers(0, 9).map(str) | st.just('"7"')
-        amounts = st.floats(0, 1e9)
-        return st.just("balanced") | st.dictionaries(labels, amounts, min_size=1).map(assigned)
     if isinstance(kind, Table):
         values = FINITE if isinstance(kind.item, Number) else st.sampled_from(["1", "true", "text"])
         return st.dictionaries(NAME, values, min_size=1, max_size=3).map(assigned)

@@ -115,7 +115,10 @@ def test_to_go_on_a_folder_is_needed(capsys):
         (["--task-options", "depth=3"], "depth: RootLabel has no such field; it has dim"),
         (["--loss", "hamming"], "--loss is not for --task mine.py:RootLabel"),
         (["--order", "2"], "--order is for sequences"),
-        (["--task", "multiclas"], "expected one of binary, multiclass, parse, sequence, or FILE"),
+        (
+            ["--task", "multiclas"],
+            "expected one of align, binary, multiclass, parse, sequence, or FILE",
+        ),
         (["--task", "sequence", "--task-options", "a=1"], "--task-options is for tasks of your"),
     ],
 )
