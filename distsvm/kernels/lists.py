@@ -26,8 +26,8 @@ class Records(NamedTuple):
     terms: np.ndarray  # uint32: the parts of each plane, counted from the record's first
     factors: np.ndarray  # float64: how often
     ends: np.ndarray  # int32 (n, size): where each plane's terms end, counted from the first
-    first: np.ndarray  # int64 (n, 3): where the record's ids, parts and terms start
-    length: np.ndarray  # int64 (n, 3): how many it has
+    first: np.ndarray  # uint32 (n, 3): where the record's ids, parts and terms start
+    length: np.ndarray  # int32 (n, 3): how many it has
     used: np.ndarray  # int64 (3,): how many the arrays have
     live: np.ndarray  # int64 (3,): how many of these belong to a record
 

@@ -10,7 +10,7 @@ import numpy as np
 from distsvm import checks
 from distsvm.messages import Ascended, Ascent, Holding
 from distsvm.oracles.bound import power_of_two
-from distsvm.oracles.climber import Climber, Live, Visits
+from distsvm.oracles.climber import Climber, Visits
 from distsvm.oracles.oracle import Oracle
 from distsvm.oracles.search import Separation
 from distsvm.team import Team
@@ -68,7 +68,7 @@ class BlockAscent:
         self._before = np.array(self.stock.held.alpha)
 
     def round(
-        self, w: np.ndarray, point: np.ndarray | None, todo: Ascent, live: Live | None = None
+        self, w: np.ndarray, point: np.ndarray | None, todo: Ascent, begun: Vector | None = None
     ) -> Ascended:
         """Ask, visit, and tell what has changed; how much of it holds, the next round tells.
 
@@ -76,7 +76,7 @@ class BlockAscent:
         ----------
         w : Σ α·p of all blocks
         point : where to ask about all, if not at w
-        live : what others of this process climb on at the same time, to climb on it, too
+        begun : what other pieces of the block have changed in this round
         """
         lost = todo.number > 1 and self.number == 0
         self._settle(todo.taken)
@@ -86,8 +86,8 @@ class BlockAscent:
         self._before = np.array(self.stock.held.alpha)
         holding = self.holding() if todo.ask == "all" else None
         climber = self.stock.climber(w, todo.sigma)
-        if live is not None:
-            climber.join(live)
+        if begun is not None:
+            climber.begin(begun)
         upper, exact, n_calls, n_visits, total, late = math.inf, True, 0, 0, Visits(), False
         if todo.ask == "all":
             n_calls, upper, exact = self._ask_all(w if point is None else point)
@@ -115,7 +115,7 @@ class BlockAscent:
                 break
         stock = self.stock
         return Ascended(
-            u=climber.change() if live is None else self._change(), linear=total.linear,
+            u=climber.change() if begun is None else self._change(), linear=total.linear,
             gain=total.gain, holding=holding, upper=upper, exact=exact,
             gap=float(self.share.sum()), held_gap=float(stock.held.gap.sum()),
             n_calls=n_calls, n_visits=n_visits,
