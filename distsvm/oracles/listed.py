@@ -117,6 +117,8 @@ class ListedVectors(HeldVectors):
             some = kept[start : start + SOME]
             if self._is_full:
                 self._forget(planes.row[some])
+            elif some.size == slots.size:  # as mostly: there is nothing to leave out
+                self._put(planes, slots, counts)
             else:
                 self._put(planes.take(some), slots[some], counts[some])
 
@@ -195,8 +197,7 @@ class ListedVectors(HeldVectors):
         if n + n_more <= active.weight.size:
             return
         room = SPARE * (n + n_more)
-        weight, uses = np.empty(room, np.int64), np.empty(room, np.int32)
-        weight[:n], uses[:n] = active.weight[:n], active.uses[:n]
+        weight, uses = with_room(active.weight, n, room), with_room(active.uses, n, room)
         table = np.full(1 << int(2 * room - 1).bit_length(), -1, np.int32)
         self.active = Active(weight, uses, table, active.counts)
         lists.fill_table(self.active)
@@ -209,9 +210,8 @@ class ListedVectors(HeldVectors):
 
     def _forget_weights(self) -> None:
         """Forget weights without a use once they are the most; other ones get new ids."""
-        n, n_used = self.active.counts.tolist()
-        if n > SPARE * n_used + FEW_WEIGHTS:
-            lists.forget_unused(self.records, self.active)
+        most = SPARE * int(self.active.counts[1]) + FEW_WEIGHTS
+        if lists.forget_unused(self.records, self.active, most):
             lists.fill_table(self.active)
             self._count_times(0)
             self._order, self._index = self._order[:0], self._index[:0]
@@ -260,6 +260,13 @@ class ListedVectors(HeldVectors):
             self._index = np.insert(self._index, places, new[order])
 
 
+def with_room(numbers: np.ndarray, n: int, room: int) -> np.ndarray:
+    """An array of length `room` that begins with the first n of these numbers."""
+    out = np.empty(room, numbers.dtype)
+    out[:n] = numbers[:n]
+    return out
+
+
 def _room_for(needed: np.ndarray) -> tuple[dict[str, np.ndarray], ...]:
     """The arrays of so many ids, parts and terms."""
     n_ids, n_parts, n_terms = needed.tolist()
@@ -283,8 +290,9 @@ class ListClimber(Climber):
         self, algebra: PlaneAlgebra, vectors: ListedVectors, w: np.ndarray, sigma: float
     ) -> None:
         self._algebra, self._vectors, self._w, self._sigma = algebra, vectors, w, sigma
-        # By id: w as it was, w + σ·u, and what of that the copy of w has heard of.
+        # By id: w as it was, w + σ·u, and what of that the copy of w has heard of; n have these.
         self._base, self._z, self._told = (np.empty(0) for _ in range(3))
+        self._n = 0
         self._begun: np.ndarray | None = None
         self._copy: np.ndarray | None = None
         # Ids that the copy of w has to be told of; None where there may be any.
@@ -300,7 +308,7 @@ class ListClimber(Climber):
     def _visited(self, held: Held, rows: np.ndarray, tol: float) -> Visits:
         vectors, told = self._vectors, self._touched or []
         room = int(vectors.records.length[rows, 0].sum())
-        if self._touched is None or sum(ids.size for ids in told) + room > self._base.size:
+        if self._touched is None or sum(ids.size for ids in told) + room > self._n:
             self._touched, room = None, 0  # a list would be longer than that of all ids
         touched = np.empty(room, np.uint32)
         *visits, n = climb_lists.visit_lists(
@@ -313,15 +321,21 @@ class ListClimber(Climber):
 
     def _extend(self) -> None:
         """Weights may have come into use since."""
-        n, times = self._base.size, self._vectors.times
-        new = self._vectors.weights[n:]
-        if new.size:
-            own = self._w[new]
-            if self._begun is not None:
-                own += self._sigma * (times[n:] if times.size else 1.0) * self._begun[new]
-            self._base, self._z = (np.concatenate([a, own]) for a in (self._base, self._z))
-            if self._copy is not None:
-                self._told = np.concatenate([self._told, own])
+        vectors, n = self._vectors, self._n
+        new, times = vectors.weights[n:], vectors.times[n:]
+        if not new.size:
+            return
+        self._n += new.size
+        own = self._w[new]
+        if self._begun is not None:
+            own += self._sigma * (times if times.size else 1.0) * self._begun[new]
+        if self._n > self._base.size:
+            room = vectors.active.weight.size
+            self._base, self._z, self._told = (
+                with_room(a, n, room) for a in (self._base, self._z, self._told)
+            )
+        for numbers in (self._base, self._z, self._told):
+            numbers[n : self._n] = own
 
     def view(self) -> Any:
         vectors = self._vectors
@@ -330,7 +344,7 @@ class ListClimber(Climber):
             if self._begun is not None:
                 self._copy += self._begun
         if self._touched is None:
-            ids = np.arange(self._base.size, dtype=np.uint32)
+            ids = np.arange(self._n, dtype=np.uint32)
         else:
             ids = np.concatenate([np.empty(0, np.uint32), *self._touched])
         climb_lists.tell_changes(
@@ -343,10 +357,8 @@ class ListClimber(Climber):
     def change(self) -> Vector:
         self._extend()
         vectors = self._vectors
-        u = climb_lists.changes(
-            frozen(self._z), frozen(self._base), frozen(vectors.times), self._sigma
-        )
-        return vectors.vector(u)
+        z, base = frozen(self._z[: self._n]), frozen(self._base[: self._n])
+        return vectors.vector(climb_lists.changes(z, base, frozen(vectors.times), self._sigma))
 
     def begin(self, u: Vector) -> None:
         self._begun = to_dense(u)

@@ -137,13 +137,12 @@ class PlaneStock:
         old = np.flatnonzero(known.any(axis=1))
         self.held.idle[planes.row[old], known[old].argmax(axis=1)] = 0
         new = np.flatnonzero(~known.any(axis=1))
-        planes, key = planes.take(new), key[new]
-        slot = self._free_slots(planes.row)
+        slot = self._free_slots(planes.row[new])
         if (slot < 0).any() and self._grow():
-            slot = self._free_slots(planes.row)
+            slot = self._free_slots(planes.row[new])
         self.n_refused += int(np.count_nonzero(slot < 0))
-        kept = np.flatnonzero(slot >= 0)
-        self._put(planes.take(kept), key[kept], slot[kept])
+        kept = new[slot >= 0]
+        self._put(planes.take(kept), key[kept], slot[slot >= 0])
 
     def _free_slots(self, rows: np.ndarray) -> np.ndarray:
         """A slot for a plane of each of these examples; −1 where all have α."""
