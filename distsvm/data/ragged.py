@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -87,6 +89,14 @@ class RaggedSlots:
         example, slot = np.divmod(slots, self._size)
         lengths = self._lengths[example]
         return spread(self.first[example] + slot * lengths, lengths), lengths
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Return the rows of all parts, arrays or all of them Ragged, one after another."""
+    if not isinstance(parts[0], Ragged):
+        return np.concatenate(parts)
+    lengths = np.concatenate([part.lengths for part in parts])
+    return Ragged(np.concatenate([part.values for part in parts]), offsets(lengths))
 
 
 def offsets(lengths: np.ndarray) -> np.ndarray:

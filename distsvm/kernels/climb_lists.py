@@ -188,17 +188,6 @@ def tell_changes(ids, weight, times, sigma, z, told, w):
 
 
 @kernel
-def hear_changes(rows, records, weight, times, sigma, base, z, told, w):
-    """Take over from w how it differs from `base`, at the weights of these examples."""
-    for i in rows:
-        for e in range(records.first[i, 0], records.first[i, 0] + records.length[i, 0]):
-            number = records.ids[e]
-            factor = sigma * times[number] if times.size else sigma
-            z[number] = base[number] + factor * (w[weight[number]] - base[number])
-            told[number] = z[number]
-
-
-@kernel
 def changes(z, base, times, sigma):
     """u by id, of z = base + σ·times·u."""
     u = np.empty(z.size)

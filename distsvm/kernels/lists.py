@@ -26,8 +26,8 @@ class Records(NamedTuple):
     terms: np.ndarray  # uint32: the parts of each plane, counted from the record's first
     factors: np.ndarray  # float64: how often
     ends: np.ndarray  # int32 (n, size): where each plane's terms end, counted from the first
-    first: np.ndarray  # int64 (n, 3): where the record's ids, parts and terms start
-    length: np.ndarray  # int64 (n, 3): how many it has
+    first: np.ndarray  # uint32 (n, 3): where the record's ids, parts and terms start
+    length: np.ndarray  # int32 (n, 3): how many it has
     used: np.ndarray  # int64 (3,): how many the arrays have
     live: np.ndarray  # int64 (3,): how many of these belong to a record
 
@@ -190,8 +190,13 @@ def move_records(old, new):
 
 
 @kernel
-def forget_unused(records, active):
-    """Give new ids, in the same order, to the weights that have a use, and empty the table."""
+def forget_unused(records, active, most):
+    """Give new ids, in the same order, to the weights that have a use, and empty the table.
+
+    Only where more than `most` have an id; whether it was done.
+    """
+    if active.counts[0] <= most:
+        return False
     renumber, n = np.empty(active.counts[0], np.uint32), 0
     for number in range(active.counts[0]):
         if active.uses[number] > 0:
@@ -204,6 +209,7 @@ def forget_unused(records, active):
         start = records.first[i, 0]
         for e in range(start, start + records.length[i, 0]):
             records.ids[e] = renumber[records.ids[e]]
+    return True
 
 
 @kernel

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -29,23 +27,6 @@ class Visits(NamedTuple):
 
     def plus(self, other: Visits) -> Visits:
         return Visits(*(a + b for a, b in zip(self, other, strict=True)))
-
-
-class Live:
-    """Weights that the blocks of one process change together, while each sees what others do.
-
-    Two threads may write at once, so that a change is lost here; it never is in α.
-    """
-
-    def __init__(self) -> None:
-        self._lock, self._made = threading.Lock(), None
-
-    def get(self, make: Callable[[], Any]) -> Any:
-        """What the first who asked has made."""
-        with self._lock:
-            if self._made is None:
-                self._made = make()
-            return self._made
 
 
 class Climber(ABC):
@@ -75,11 +56,11 @@ class Climber(ABC):
 
     @abstractmethod
     def change(self) -> Vector:
-        """u; not after `join`, where nobody knows whose change is whose."""
+        """u; not after `begin`, which adds to it."""
 
     @abstractmethod
-    def join(self, live: Live) -> None:
-        """Change the weights that others change, too, instead of a copy; before any visit."""
+    def begin(self, u: Vector) -> None:
+        """Begin with this change, which other examples of the block have made; before any visit."""
 
 
 class HeldVectors(ABC):
@@ -87,9 +68,6 @@ class HeldVectors(ABC):
 
     What it answers depends on the planes and their slots, and not on how they came there.
     """
-
-    room = 0.0
-    """The part of a stock's memory that is left to them."""
 
     @property
     @abstractmethod
@@ -105,8 +83,12 @@ class HeldVectors(ABC):
         """Of each of these examples keep the planes in the slots order[j, : counts[j]]."""
 
     @abstractmethod
-    def resize(self, size: int) -> None:
-        """Make room for `size` slots of each example."""
+    def least_bytes(self, size: int) -> int:
+        """The memory that they cannot do without, with room for `size` slots of each example."""
+
+    @abstractmethod
+    def resize(self, size: int, beside: int) -> None:
+        """Make room for `size` slots of each example, where all else takes so many bytes."""
 
     @abstractmethod
     def take_up(self, held: Held, outputs: Any) -> None:

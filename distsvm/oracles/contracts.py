@@ -103,7 +103,7 @@ class Contracts:
         held.count[row], held.q[row, slot] = 1, planes.q
         oracle.climb_beside(1)
         vectors = oracle.vectors(np.inf)
-        vectors.resize(1)
+        vectors.resize(1, 0)
         vectors.fill_gram(held, outputs, row, slot)
         for number, p in zip(row.tolist(), P, strict=True):
             self._equals(number, "square norm of its plane", held.gram[number, 0, 0], p @ p)

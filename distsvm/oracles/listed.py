@@ -12,23 +12,25 @@ from distsvm.kernels import climb_lists, lists
 from distsvm.kernels.climb import Held
 from distsvm.kernels.lists import Active, Records
 from distsvm.messages import Planes
-from distsvm.oracles.climber import MAX_STEPS, Climber, HeldVectors, Live, Visits
-from distsvm.vectors import SparseVector, Vector, compact, index_type
+from distsvm.oracles.climber import MAX_STEPS, Climber, HeldVectors, Visits
+from distsvm.vectors import SparseVector, Vector, compact, index_type, to_dense
 
 if TYPE_CHECKING:
     from distsvm.oracles.algebra import PlaneAlgebra
 
 SPARE = 2
 """Arrays get so many times the room that their contents take, and are copied when it is full."""
-ID_BYTES, PART_BYTES, TERM_BYTES = 4, 20, 12
+ID_BYTES, PART_BYTES, TERM_BYTES, END_BYTES = 4, 20, 12, 4
 WEIGHT_BYTES = 64
 """Of a weight in use: its id, its place in the table, and its numbers in a climber."""
 FEW_WEIGHTS = 4096
 """Ids that have no use and are left alone, however few others there are."""
+FEW_ENTRIES = 4096
+"""Room for ids, parts and terms that is not given back, however few there are."""
 SOME = 64
 """Examples whose lists are written, and forgotten, at a time."""
-PIECE = 32
-"""Visits between two looks at what others have changed."""
+MOST = 2**31
+"""Where a record starts has 32 bits, and more than so many ids, parts or terms are not kept."""
 
 
 class PlaneParts(NamedTuple):
@@ -54,10 +56,9 @@ class ListedVectors(HeldVectors):
     the memory, some are forgotten after each use, and are written again for the next.
     """
 
-    room = 0.5
-
     def __init__(self, algebra: PlaneAlgebra, max_bytes: float) -> None:
-        self._algebra, self._n, self._max_bytes = algebra, algebra.n, max_bytes
+        self._algebra, self._n = algebra, algebra.n
+        self._max_bytes, self._beside = max_bytes, 0
         self.values = frozen(algebra.part_values())
         self._clear(0)
 
@@ -67,7 +68,7 @@ class ListedVectors(HeldVectors):
         n = self._n
         self.records = Records(
             **ids, **parts, **terms, ends=np.zeros((n, size), np.int32),
-            first=np.zeros((n, 3), np.int64), length=np.zeros((n, 3), np.int64),
+            first=np.zeros((n, 3), np.uint32), length=np.zeros((n, 3), np.int32),
             used=np.zeros(3, np.int64), live=np.zeros(3, np.int64),
         )  # fmt: skip
         self.active = Active(
@@ -78,7 +79,12 @@ class ListedVectors(HeldVectors):
         # The ids by their weights, and these weights.
         self._order, self._index = np.empty(0, np.int64), np.empty(0, np.int64)
 
-    def resize(self, size: int) -> None:
+    def least_bytes(self, size: int) -> int:
+        records = self.records
+        return records.first.nbytes + records.length.nbytes + END_BYTES * self._n * size
+
+    def resize(self, size: int, beside: int) -> None:
+        self._beside = beside
         ends = np.zeros((self._n, size), np.int32)
         before = self.records.ends[:, :size]
         ends[:, : before.shape[1]] = before
@@ -86,10 +92,9 @@ class ListedVectors(HeldVectors):
 
     @property
     def n_bytes(self) -> int:
-        records = self.records
-        tables = records.ends.nbytes + records.first.nbytes + records.length.nbytes
-        lists = SPARE * int(records.live @ (ID_BYTES, PART_BYTES, TERM_BYTES))
-        return tables + lists + WEIGHT_BYTES * int(self.active.counts[1])
+        lists = SPARE * int(self.records.live @ (ID_BYTES, PART_BYTES, TERM_BYTES))
+        least = self.least_bytes(self.records.ends.shape[1])
+        return least + lists + WEIGHT_BYTES * int(self.active.counts[1])
 
     @property
     def weights(self) -> np.ndarray:
@@ -101,13 +106,21 @@ class ListedVectors(HeldVectors):
     def take_up(self, held: Held, outputs: Any) -> None:
         self._clear(held.q.shape[1])
         # Written now, so that as much memory is taken as if they had come one by one.
-        for _ in self.in_turn(held, outputs, np.arange(self._n)):
+        for rows in self.in_turn(held, outputs, np.arange(self._n)):
             if self._is_full:
+                self._forget(rows)
                 break
 
     def put(self, planes: Planes, slots: np.ndarray, counts: np.ndarray) -> None:
         kept = np.flatnonzero(self._has[planes.row] | (counts == 0))
-        self._put(planes.take(kept), slots[kept], counts[kept])
+        for start in range(0, kept.size, SOME):
+            some = kept[start : start + SOME]
+            if self._is_full:
+                self._forget(planes.row[some])
+            elif some.size == slots.size:  # as mostly: there is nothing to leave out
+                self._put(planes, slots, counts)
+            else:
+                self._put(planes.take(some), slots[some], counts[some])
 
     def _put(self, planes: Planes, slots: np.ndarray, counts: np.ndarray) -> None:
         rows = planes.row
@@ -142,12 +155,17 @@ class ListedVectors(HeldVectors):
                 self._put(Planes.linear(own, output, held.q[own, slot]), slots, slots)
             yield some
             if self._is_full:
-                self._keep(some, np.zeros((some.size, 0), np.int64), np.zeros(some.size))
-                self._has[some] = False
+                self._forget(some)
+
+    def _forget(self, rows: np.ndarray) -> None:
+        """Have no lists of these examples until they are needed again."""
+        self._keep(rows, np.zeros((rows.size, 0), np.int64), np.zeros(rows.size))
+        self._has[rows] = False
+        self._make_room(np.zeros(3, np.int64))
 
     @property
     def _is_full(self) -> bool:
-        return self.n_bytes > self.room * self._max_bytes
+        return self._beside + self.n_bytes > self._max_bytes or self.records.live.max() > MOST
 
     def _write(
         self, rows: np.ndarray, order: np.ndarray, counts: np.ndarray, planes: PlaneParts
@@ -163,12 +181,12 @@ class ListedVectors(HeldVectors):
         self._count_times(before)
 
     def _make_room(self, needed: np.ndarray) -> None:
-        """Room for so many ids, parts and terms more: all records move to larger arrays."""
-        old = self.records
-        room = (old.ids.size, old.key.size, old.terms.size)
-        if (old.used + needed <= room).all():
+        """Room for so many ids, parts and terms more, and not for many times what there are."""
+        old, wanted = self.records, SPARE * (self.records.live + needed)
+        room = np.array([old.ids.size, old.key.size, old.terms.size])
+        if (old.used + needed <= room).all() and (room <= SPARE * wanted + FEW_ENTRIES).all():
             return
-        ids, parts, terms = _room_for(SPARE * (old.live + needed))
+        ids, parts, terms = _room_for(wanted)
         new = old._replace(**ids, **parts, **terms)
         lists.move_records(old, new)
         self.records = new
@@ -179,8 +197,7 @@ class ListedVectors(HeldVectors):
         if n + n_more <= active.weight.size:
             return
         room = SPARE * (n + n_more)
-        weight, uses = np.empty(room, np.int64), np.empty(room, np.int32)
-        weight[:n], uses[:n] = active.weight[:n], active.uses[:n]
+        weight, uses = with_room(active.weight, n, room), with_room(active.uses, n, room)
         table = np.full(1 << int(2 * room - 1).bit_length(), -1, np.int32)
         self.active = Active(weight, uses, table, active.counts)
         lists.fill_table(self.active)
@@ -193,9 +210,8 @@ class ListedVectors(HeldVectors):
 
     def _forget_weights(self) -> None:
         """Forget weights without a use once they are the most; other ones get new ids."""
-        n, n_used = self.active.counts.tolist()
-        if n > SPARE * n_used + FEW_WEIGHTS:
-            lists.forget_unused(self.records, self.active)
+        most = SPARE * int(self.active.counts[1]) + FEW_WEIGHTS
+        if lists.forget_unused(self.records, self.active, most):
             lists.fill_table(self.active)
             self._count_times(0)
             self._order, self._index = self._order[:0], self._index[:0]
@@ -244,6 +260,13 @@ class ListedVectors(HeldVectors):
             self._index = np.insert(self._index, places, new[order])
 
 
+def with_room(numbers: np.ndarray, n: int, room: int) -> np.ndarray:
+    """An array of length `room` that begins with the first n of these numbers."""
+    out = np.empty(room, numbers.dtype)
+    out[:n] = numbers[:n]
+    return out
+
+
 def _room_for(needed: np.ndarray) -> tuple[dict[str, np.ndarray], ...]:
     """The arrays of so many ids, parts and terms."""
     n_ids, n_parts, n_terms = needed.tolist()
@@ -267,11 +290,11 @@ class ListClimber(Climber):
         self, algebra: PlaneAlgebra, vectors: ListedVectors, w: np.ndarray, sigma: float
     ) -> None:
         self._algebra, self._vectors, self._w, self._sigma = algebra, vectors, w, sigma
-        # By id: w as it was, w + σ·u, and what of that the copy of w has heard of.
-        self._base = w[vectors.weights]
-        self._z, self._told = self._base.copy(), np.empty(0)
+        # By id: w as it was, w + σ·u, and what of that the copy of w has heard of; n have these.
+        self._base, self._z, self._told = (np.empty(0) for _ in range(3))
+        self._n = 0
+        self._begun: np.ndarray | None = None
         self._copy: np.ndarray | None = None
-        self._shared = False
         # Ids that the copy of w has to be told of; None where there may be any.
         self._touched: list[np.ndarray] | None = None
 
@@ -279,27 +302,13 @@ class ListClimber(Climber):
         total = Visits()
         for some in self._vectors.in_turn(held, outputs, rows):
             self._extend()
-            visit = self._visited_together if self._shared else self._visited
-            total = total.plus(visit(held, some, tol))
-        return total
-
-    def _visited_together(self, held: Held, rows: np.ndarray, tol: float) -> Visits:
-        total, vectors = Visits(), self._vectors
-        for start in range(0, rows.size, PIECE):
-            some = rows[start : start + PIECE]
-            assert self._copy is not None
-            climb_lists.hear_changes(
-                frozen(some), vectors.records, frozen(vectors.weights), frozen(vectors.times),
-                self._sigma, frozen(self._base), self._z, self._told, self._copy,
-            )  # fmt: skip
             total = total.plus(self._visited(held, some, tol))
-            self._tell()
         return total
 
     def _visited(self, held: Held, rows: np.ndarray, tol: float) -> Visits:
         vectors, told = self._vectors, self._touched or []
         room = int(vectors.records.length[rows, 0].sum())
-        if self._touched is None or sum(ids.size for ids in told) + room > self._base.size:
+        if self._touched is None or sum(ids.size for ids in told) + room > self._n:
             self._touched, room = None, 0  # a list would be longer than that of all ids
         touched = np.empty(room, np.uint32)
         *visits, n = climb_lists.visit_lists(
@@ -312,18 +321,30 @@ class ListClimber(Climber):
 
     def _extend(self) -> None:
         """Weights may have come into use since."""
-        new = self._vectors.weights[self._base.size :]
-        if new.size:
-            own = self._w[new]
-            self._base, self._z = (np.concatenate([a, own]) for a in (self._base, self._z))
-            if self._copy is not None:
-                self._told = np.concatenate([self._told, own])
+        vectors, n = self._vectors, self._n
+        new, times = vectors.weights[n:], vectors.times[n:]
+        if not new.size:
+            return
+        self._n += new.size
+        own = self._w[new]
+        if self._begun is not None:
+            own += self._sigma * (times if times.size else 1.0) * self._begun[new]
+        if self._n > self._base.size:
+            room = vectors.active.weight.size
+            self._base, self._z, self._told = (
+                with_room(a, n, room) for a in (self._base, self._z, self._told)
+            )
+        for numbers in (self._base, self._z, self._told):
+            numbers[n : self._n] = own
 
-    def _tell(self) -> None:
-        """Tell the copy of w what has changed."""
+    def view(self) -> Any:
         vectors = self._vectors
+        if self._copy is None:
+            self._copy, self._told = np.array(self._w), self._base.copy()
+            if self._begun is not None:
+                self._copy += self._begun
         if self._touched is None:
-            ids = np.arange(self._base.size, dtype=np.uint32)
+            ids = np.arange(self._n, dtype=np.uint32)
         else:
             ids = np.concatenate([np.empty(0, np.uint32), *self._touched])
         climb_lists.tell_changes(
@@ -331,22 +352,13 @@ class ListClimber(Climber):
             frozen(self._z), self._told, self._copy,
         )  # fmt: skip
         self._touched = []
-
-    def view(self) -> Any:
-        if self._copy is None:
-            self._copy, self._told = np.array(self._w), self._base.copy()
-        if not self._shared:
-            self._tell()
         return self._algebra.view(frozen(self._copy))
 
     def change(self) -> Vector:
         self._extend()
         vectors = self._vectors
-        u = climb_lists.changes(
-            frozen(self._z), frozen(self._base), frozen(vectors.times), self._sigma
-        )
-        return vectors.vector(u)
+        z, base = frozen(self._z[: self._n]), frozen(self._base[: self._n])
+        return vectors.vector(climb_lists.changes(z, base, frozen(vectors.times), self._sigma))
 
-    def join(self, live: Live) -> None:
-        self._copy, self._told = live.get(lambda: np.array(self._w)), self._base.copy()
-        self._shared = True
+    def begin(self, u: Vector) -> None:
+        self._begun = to_dense(u)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from distsvm import checks
-from distsvm.messages import Ascended, Ascent, Holding
+from distsvm.data.ragged import joined
+from distsvm.messages import Ascended, Ascent, Holding, Planes
 from distsvm.oracles.bound import power_of_two
-from distsvm.oracles.climber import Climber, Live, Visits
+from distsvm.oracles.climber import Climber, Visits
 from distsvm.oracles.oracle import Oracle
 from distsvm.oracles.search import Separation
 from distsvm.team import Team
@@ -68,7 +69,7 @@ class BlockAscent:
         self._before = np.array(self.stock.held.alpha)
 
     def round(
-        self, w: np.ndarray, point: np.ndarray | None, todo: Ascent, live: Live | None = None
+        self, w: np.ndarray, point: np.ndarray | None, todo: Ascent, begun: Vector | None = None
     ) -> Ascended:
         """Ask, visit, and tell what has changed; how much of it holds, the next round tells.
 
@@ -76,7 +77,7 @@ class BlockAscent:
         ----------
         w : Σ α·p of all blocks
         point : where to ask about all, if not at w
-        live : what others of this process climb on at the same time, to climb on it, too
+        begun : what other pieces of the block have changed in this round
         """
         lost = todo.number > 1 and self.number == 0
         self._settle(todo.taken)
@@ -86,8 +87,8 @@ class BlockAscent:
         self._before = np.array(self.stock.held.alpha)
         holding = self.holding() if todo.ask == "all" else None
         climber = self.stock.climber(w, todo.sigma)
-        if live is not None:
-            climber.join(live)
+        if begun is not None:
+            climber.begin(begun)
         upper, exact, n_calls, n_visits, total, late = math.inf, True, 0, 0, Visits(), False
         if todo.ask == "all":
             n_calls, upper, exact = self._ask_all(w if point is None else point)
@@ -115,7 +116,7 @@ class BlockAscent:
                 break
         stock = self.stock
         return Ascended(
-            u=climber.change() if live is None else self._change(), linear=total.linear,
+            u=climber.change() if begun is None else self._change(), linear=total.linear,
             gain=total.gain, holding=holding, upper=upper, exact=exact,
             gap=float(self.share.sum()), held_gap=float(stock.held.gap.sum()),
             n_calls=n_calls, n_visits=n_visits,
@@ -186,18 +187,21 @@ class BlockAscent:
             # All at one w: steps change the view.
             parts = _pieces(batch, size)
             answers = list(asked(self._team, oracle, climber.view(), parts, size))
-            for answer in answers:
-                self._insert(answer)
-                rows = answer.planes.row
-                n += rows.size
-                total = total.plus(self.stock.visit(climber, rows, todo.tol))
-                self.share[rows] = self.stock.held.gap[rows]
+            if not answers:
+                break
+            self._insert(*answers)
+            rows = np.concatenate([answer.planes.row for answer in answers])
+            n += rows.size
+            total = total.plus(self.stock.visit(climber, rows, todo.tol))
+            self.share[rows] = self.stock.held.gap[rows]
         return n, total
 
-    def _insert(self, answer: Separation) -> None:
+    def _insert(self, *answers: Separation) -> None:
+        planes = _joined([answer.planes for answer in answers])
+        value = np.concatenate([answer.value for answer in answers])
         # All but the truth's: an output without loss may be violated all the same.
-        worth = np.flatnonzero((answer.planes.loss > 0) | (answer.value > 0))
-        self.stock.insert(answer.planes.take(worth))
+        worth = np.flatnonzero((planes.loss > 0) | (value > 0))
+        self.stock.insert(planes if worth.size == len(planes) else planes.take(worth))
 
     def _passes(self, todo: Ascent) -> Iterator[np.ndarray]:
         """The examples of each pass, in an order of its own: those worth it, or all when asked."""
@@ -255,6 +259,17 @@ def _stock(oracle: Oracle, total: np.ndarray, max_bytes: float) -> PlaneStock | 
     if WholeStock.bytes_for(oracle) <= max_bytes:
         return WholeStock(oracle, total)
     return PlaneStock(oracle, total, max_bytes)
+
+
+def _joined(parts: Sequence[Planes]) -> Planes:
+    """These planes, one after another."""
+    if len(parts) == 1:
+        return parts[0]
+    output = joined([part.output for part in parts])
+    row, q, loss = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("row", "q", "loss")
+    )
+    return Planes(row, output, q, q if all(part.loss is part.q for part in parts) else loss)
 
 
 def _pieces(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:

@@ -12,7 +12,6 @@ from typing import TypeVar
 import numpy as np
 
 from distsvm.messages import Ascended, Ascent, Holding
-from distsvm.oracles.climber import Live
 from distsvm.vectors import compact
 from distsvm.workers.ascent import BlockAscent
 from distsvm.workers.pieces import PiecedOracle
@@ -54,9 +53,19 @@ class PiecedAscent:
 
     def round(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> Ascended:
         """As BlockAscent.round."""
-        live = Live()
-        answers = self._each(lambda ascent: ascent.round(w, point, todo, live))
-        total = reduce(add, answers)
+        total: Ascended | None = None
+
+        def climb(ascent: BlockAscent) -> Ascended:
+            nonlocal total
+            if total is None:
+                total = ascent.round(w, point, todo)
+            else:
+                answer = ascent.round(w, point, todo, begun=total.u)
+                most = max(total.n_bytes, answer.n_bytes)  # one piece is in memory at a time
+                total = replace(total + answer, n_bytes=most)
+            return total
+
+        *_, total = self._each(climb)
         self.number = todo.number
         assert self._shelf is not None
         n_bytes = self.oracle.all_bytes + self._shelf.n_bytes

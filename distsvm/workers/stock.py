@@ -45,9 +45,8 @@ class PlaneStock:
         self.vectors = oracle.vectors(max_bytes)
         for size in range(FIRST_SIZE, LEAST_SIZE - 1, -1):
             self._make(size)
-            self.vectors.resize(size)
-            n_bytes = self.n_bytes / (1.0 - self.vectors.room)
-            if n_bytes <= max_bytes:
+            self.vectors.resize(size, self._table_bytes)
+            if self.n_bytes <= max_bytes:
                 return
         raise ConfigError(
             message(
@@ -55,7 +54,7 @@ class PlaneStock:
                 "their block (or of their piece of it, an eighth of {worker_memory_mb}) is {} MB",
                 LEAST_SIZE,
                 f"{oracle.n:,}",
-                f"{n_bytes / 2**20:.3g}",
+                f"{self.n_bytes / 2**20:.3g}",
                 f"{max_bytes / 2**20:.3g}",
             )
         )
@@ -138,13 +137,12 @@ class PlaneStock:
         old = np.flatnonzero(known.any(axis=1))
         self.held.idle[planes.row[old], known[old].argmax(axis=1)] = 0
         new = np.flatnonzero(~known.any(axis=1))
-        planes, key = planes.take(new), key[new]
-        slot = self._free_slots(planes.row)
+        slot = self._free_slots(planes.row[new])
         if (slot < 0).any() and self._grow():
-            slot = self._free_slots(planes.row)
+            slot = self._free_slots(planes.row[new])
         self.n_refused += int(np.count_nonzero(slot < 0))
-        kept = np.flatnonzero(slot >= 0)
-        self._put(planes.take(kept), key[kept], slot[kept])
+        kept = new[slot >= 0]
+        self._put(planes.take(kept), key[kept], slot[slot >= 0])
 
     def _free_slots(self, rows: np.ndarray) -> np.ndarray:
         """A slot for a plane of each of these examples; −1 where all have α."""
@@ -168,13 +166,13 @@ class PlaneStock:
     def _grow(self) -> bool:
         """Make room for more planes of every example, unless that would take too much memory."""
         size = int(np.ceil(GROWTH * self.size))
-        # The Gram matrices, which grow with the square, are most of it.
-        if self._table_bytes * GROWTH**2 > (1.0 - self.vectors.room) * self.max_bytes:
+        # No plane is refused to leave room for lists: these can be made again.
+        if self._bytes_for(size) + self.vectors.least_bytes(size) > self.max_bytes:
             return False
         old, tables, before = self.held, self._tables(), self.size
         planes, slot = self._all()
         self._make(size)
-        self.vectors.resize(size)
+        self.vectors.resize(size, self._table_bytes)
         held = self.held
         held.count[:], held.gap[:] = old.count, old.gap
         for mine, theirs in zip(self._tables(), tables, strict=True):
@@ -269,6 +267,7 @@ class PlaneStock:
         self.key[row, slot] = self.oracle.keys(planes.output)
         self.outputs[row * self.size + slot] = planes.output
         held.gram[self._pairs(np.arange(n))] = gram  # made anew it might differ in a last bit
+        self.vectors.resize(size, self._table_bytes)
         self.vectors.take_up(held, self.outputs)
         self.n_refused = refused
         self.changed[:] = True

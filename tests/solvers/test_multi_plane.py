@@ -167,7 +167,7 @@ def test_the_share_of_the_examples_asked_changes_only_the_road(config):
 
 def test_little_memory_for_planes_still_gives_true_bounds():
     problem = sequences()
-    result = problem.train(plane_memory_mb=0.009, max_rounds=60)
+    result = problem.train(plane_memory_mb=0.004, max_rounds=60)
     planes = problem.planes(result.model.task, "margin")
     optimum = reference(planes, problem.C)
     assert result.dual <= optimum * (1 + 1e-6)
@@ -175,7 +175,7 @@ def test_little_memory_for_planes_still_gives_true_bounds():
     own = primal(planes, result.model.w, problem.C)
     assert math.isclose(own, result.primal, rel_tol=1e-9)
     assert result.n_refused_planes > 0
-    assert 0 < result.memory["planes"] <= 0.009 * 2**20
+    assert 0 < result.memory["planes"] <= 0.004 * 2**20
     assert 0 < result.n_support_planes <= result.n_planes
 
 

@@ -143,8 +143,8 @@ def test_rounds_go_on_after_a_checkpoint_with_the_same_bits(tmp_path):
 
 
 def test_little_memory_refuses_planes_and_goes_on():
-    made = worker(memory_mb=0.01)
+    made = worker(memory_mb=0.005)
     w, answers = several(made, ["all", "some", "all", "some"] * 4)
     assert np.allclose(w, sums(made.part.ascent)[0], atol=1e-9)
     assert made.part.ascent.stock.n_refused == answers[-1].n_refused
-    assert answers[-1].n_bytes <= 0.01 * 2**20
+    assert answers[-1].n_bytes <= 0.005 * 2**20

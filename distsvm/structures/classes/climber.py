@@ -13,13 +13,12 @@ from distsvm.oracles.climber import (
     MAX_STEPS,
     Climber,
     HeldVectors,
-    Live,
     Visits,
     joined_change,
 )
 from distsvm.structures.classes.kernels import climb_held as climb_classes
 from distsvm.structures.classes.kernels import climb_whole
-from distsvm.vectors import Vector, compact
+from distsvm.vectors import Vector, compact, to_dense
 
 if TYPE_CHECKING:
     from distsvm.structures.classes.oracle import ClassOracle
@@ -39,7 +38,10 @@ class ClassVectors(HeldVectors):
     def keep(self, rows: np.ndarray, order: np.ndarray, counts: np.ndarray) -> None:
         pass
 
-    def resize(self, size: int) -> None:
+    def least_bytes(self, size: int) -> int:
+        return 0
+
+    def resize(self, size: int, beside: int) -> None:
         pass
 
     def take_up(self, held: Held, outputs: np.ndarray) -> None:
@@ -103,6 +105,11 @@ class ClassClimber(Climber):
         u[-1] = self._bias_change()
         return compact(u.ravel())
 
+    def _begin(self, Z: np.ndarray, u: Vector) -> None:
+        change = self._sigma * self._scale[:, None] * to_dense(u).reshape(self._w.shape)
+        Z += change[:-1]
+        self._z_bias += change[-1]
+
 
 class DenseClassClimber(ClassClimber):
     """Copies w class by class: every row touches all features."""
@@ -134,8 +141,8 @@ class DenseClassClimber(ClassClimber):
     def change(self) -> Vector:
         return self._dense_change(self._Z.T)
 
-    def join(self, live: Live) -> None:
-        self._Z, self._z_bias = live.get(lambda: (self._Z, self._z_bias))
+    def begin(self, u: Vector) -> None:
+        self._begin(self._Z.T, u)
 
 
 class SparseClassClimber(ClassClimber):
@@ -180,9 +187,6 @@ class SparseClassClimber(ClassClimber):
         inner = (self._Z[rows] - self._V[rows]) / (self._sigma * self._scale[rows, None])
         return joined_change(rows, inner, self._bias_change(), self._w.size)
 
-    def join(self, live: Live) -> None:
-        def whole() -> tuple[np.ndarray, ...]:
-            self._copy_all()
-            return self._Z, self._changed, self._z_bias
-
-        self._Z, self._changed, self._z_bias = live.get(whole)
+    def begin(self, u: Vector) -> None:
+        self._copy_all()
+        self._begin(self._Z, u)
