@@ -114,7 +114,7 @@ class Task(ABC):
     enumerates: ClassVar[bool] = False
     """Whether scoring cached planes costs as much as the oracle: then no cache by default."""
     weighs_features: ClassVar[bool] = False
-    """Whether climbers in parallel blocks count changes of shared features more than once."""
+    """Whether climbers of parallel blocks count changes of frequent features more than once."""
 
     @property
     def loss_unit(self) -> float:
