@@ -1,4 +1,4 @@
-"""Steps of the dual over one example's planes: from the planes of low value to those of high."""
+"""Steps of the dual over one example's planes, which move α from low values to high ones."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from distsvm.kernels.options import kernel
 class Held(NamedTuple):
     """The planes that a shard holds, at most `size` for each of n examples.
 
-    Example i has the planes 0 … count[i] − 1; the truth, (0, 0), has the rest of its α. Only what
-    kernels read: one more array, of Δ, made visits of label paths 17% slower.
+    Example i has the planes 0 … count[i] − 1; the truth, (0, 0), has the rest of its α. It has only
+    arrays that kernels read: one more array, of Δ, made visits of label paths 17% slower.
     """
 
-    count: np.ndarray  # type: ignore[assignment]  # int32 (n,); hides tuple.count, for no one
+    count: np.ndarray  # type: ignore[assignment]  # int32 (n,); hides tuple.count, which is unused
     q: np.ndarray  # (n, size)
     alpha: np.ndarray  # (n, size)
     gram: np.ndarray  # (n, size, size): ⟨p, p'⟩
     idle: np.ndarray  # int16 (n, size): visits in a row with α = 0
     total: np.ndarray  # (n,): the sum of all α of the example, the truth's included
-    gap: np.ndarray  # (n,): the example's share of the gap, as last known
+    gap: np.ndarray  # (n,): the example's share of the gap at its last visit
 
 
 class Whole(NamedTuple):
@@ -30,15 +30,15 @@ class Whole(NamedTuple):
 
     alpha: np.ndarray  # (n, k)
     total: np.ndarray  # (n,): the sum of all α of the example, the truth's included
-    gap: np.ndarray  # (n,): the example's share of the gap, as last known
+    gap: np.ndarray  # (n,): the example's share of the gap at its last visit
 
 
 @kernel
 def climb(value, gram, alpha, total, sigma, max_steps, tol, step):
-    """Raise the dual over one example's planes, the others' α being what they are.
+    """Raise the dual over one example's planes, with the other examples' α fixed.
 
-    Of the planes with α > 0 the one of the lowest value gives α to the one of the highest, by the
-    exact step, until their values differ by no more than `tol`.
+    Exact steps move α from the plane with α > 0 and the lowest value to the plane with the highest
+    value, until these values differ by no more than `tol`.
 
     Parameters
     ----------
@@ -49,14 +49,14 @@ def climb(value, gram, alpha, total, sigma, max_steps, tol, step):
     total : float
         The sum of all α, the truth's included.
     sigma : float
-        How many times over a change counts in w: 1, or more where others change w too.
+        Factor of a change in w: 1, or more if other blocks change w at the same time.
     step : array of shape (m,), filled
-        How much each α has changed.
+        The change of each α.
 
     Returns
     -------
     gain : float
-        Of the dual, as far as this example's own change goes.
+        Gain of the dual from this example's own change.
     """
     m = value.size
     rest = total
@@ -75,7 +75,7 @@ def climb(value, gram, alpha, total, sigma, max_steps, tol, step):
             if alpha[k] > 0.0 and value[k] < lowest:
                 down, lowest = k, value[k]
         difference = highest - lowest
-        if not difference > tol:  # also where nothing has any α
+        if not difference > tol:  # also if no plane has any α
             break
         square = 0.0
         if up >= 0:
@@ -98,7 +98,7 @@ def climb(value, gram, alpha, total, sigma, max_steps, tol, step):
             step[down] -= d
         else:
             rest = 0.0 if d == room else rest - d
-        # Along rows of the matrix, which is symmetric: columns lie all over memory.
+        # The matrix is symmetric: read rows, because columns are scattered over memory.
         if up >= 0:
             for k in range(m):
                 value[k] -= sigma * d * gram[up, k]
@@ -111,9 +111,9 @@ def climb(value, gram, alpha, total, sigma, max_steps, tol, step):
 
 @kernel
 def raise_dual(held, i, value, sigma, max_steps, tol, step):
-    """Visit example i, whose planes have these values: as climb(), and keep the books.
+    """Call climb() for example i, whose planes have these values, and update gap and idle counts.
 
-    Its share of the gap is what it was before the steps, as far as its own planes show it.
+    gap[i] is its share of the gap before the steps, over its own planes.
     """
     m = value.size
     highest, total = 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Tells when kernels have to be compiled because no compiled code of theirs is on disk yet."""
+"""Callbacks for the compilation of kernels whose compiled code is not in the disk cache."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Count(event.Listener):
 
 @contextmanager
 def counted_compiles() -> Iterator[Callable[[], int]]:
-    """Give a function that returns how often kernels were compiled in this context.
+    """Yield a function that returns the number of compilations of kernels in this context.
 
     Code taken from the disk cache does not count.
     """
@@ -48,9 +48,9 @@ def counted_compiles() -> Iterator[Callable[[], int]]:
 
 @contextmanager
 def on_first_compile(callback: Callable[[], None]) -> Iterator[None]:
-    """Call `callback()` once when, in this process and context, a first kernel is compiled.
+    """Call `callback()` at the first compilation of a kernel in this process and context.
 
-    Code taken from the disk cache does not count. The call comes from the thread that compiles.
+    Code taken from the disk cache does not count. The compiling thread makes the call.
     """
     with event.install_listener("numba:compile", _Once(callback)):
         yield

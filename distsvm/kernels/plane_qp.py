@@ -1,4 +1,4 @@
-"""Block coordinate ascent over planes of many examples, each with its own price of a slack.
+"""Block coordinate ascent over planes of many examples, each with its own cost of a slack.
 
 The dual of planes (p, q) is Σ α·q − ½‖Σ α·p‖² − ½ Σ_i d_i·A_i², with A_i = Σ α of example i. The
 linear penalty has A_i ≤ cap_i and d = 0, the quadratic one no cap and d > 0, a hard margin
@@ -13,7 +13,7 @@ import numpy as np
 from distsvm.kernels.options import inner_kernel, kernel
 
 NOTHING = 1e-14
-"""Of a cap: so little α is rounding."""
+"""Part of a cap below which α is rounding."""
 MAX_STEPS = 100
 """Steps within one visit of an example."""
 
@@ -34,7 +34,7 @@ def _add(index, value, starts, j, step, w):
 
 @inner_kernel
 def _product(index, value, starts, j, k):
-    """⟨p_j, p_k⟩."""
+    """Return ⟨p_j, p_k⟩."""
     total = 0.0
     a, b = starts[j], starts[k]
     while a < starts[j + 1] and b < starts[k + 1]:
@@ -77,14 +77,14 @@ def sum_of(index, value, starts, alpha, w):
 
 @inner_kernel
 def _visit_capped(own, index, value, starts, q, norm, cap, tol, alpha, w, v):
-    """Move α from the worst to the best of one example, the truth among them; what it gained."""
+    """Move α from the worst to the best of an example's planes and the truth; return the gain."""
     gained = 0.0
     for _ in range(MAX_STEPS):
         rest = cap
         for j in own:
             rest -= alpha[j]
         if rest < NOTHING * cap:
-            rest = 0.0  # rounding, which no step could ever take away
+            rest = 0.0  # rounding, which no step could remove
         # The truth is the plane (0, 0), number −1, and has the rest of the cap.
         best, highest = -1, 0.0
         worst, lowest = -1, (0.0 if rest > 0.0 else np.inf)
@@ -121,7 +121,7 @@ def _visit_capped(own, index, value, starts, q, norm, cap, tol, alpha, w, v):
 
 @inner_kernel
 def _visit_free(own, index, value, starts, q, norm, d, tol, alpha, w):
-    """Solve for one α after another of one example; what it gained."""
+    """Solve for one α after another of one example; return the gain of the dual."""
     gained, total = 0.0, 0.0
     for j in own:
         total += alpha[j]
@@ -145,7 +145,7 @@ def _visit_free(own, index, value, starts, q, norm, d, tol, alpha, w):
 
 @inner_kernel
 def _gap_of(order, first, q, cap, d, alpha, v):
-    """The duality gap of the planes alone at w = Σ α·p, from their values v; no hard margins."""
+    """Return the planes' duality gap at w = Σ α·p, from their values v; not for hard margins."""
     gap = 0.0
     for i in range(first.size - 1):
         highest, taken, total = 0.0, 0.0, 0.0
@@ -162,7 +162,10 @@ def _gap_of(order, first, q, cap, d, alpha, v):
 
 @inner_kernel
 def _hard_gap(q, alpha, v):
-    """The same for a hard margin, relative to the primal value of w scaled up; inf without one."""
+    """Return the gap of a hard margin, relative to the primal value of the scaled w.
+
+    Return inf if no multiple of w has all margins.
+    """
     square, linear, ratio = 0.0, 0.0, np.inf
     for j in range(q.size):
         margin = q[j] - v[j]
@@ -184,10 +187,10 @@ def maximise(
 ):
     """Raise the dual until the planes' own gap is at most tol; α and w change in place.
 
-    Examples whose visit gains nothing are left out (shrunk) until the others have little to gain;
-    then all are looked at again, which alone ends the search. With a hard margin the gap is
-    relative, and the search also ends where Σ α·q > longest·‖w‖: no u with ‖u‖ ≤ longest has all
-    margins.
+    Sweeps leave out examples whose visit gained nothing (shrinking) until the others have little to
+    gain; then they visit all again. Only a sweep over all ends the search. With a hard margin the
+    gap is relative, and the search also ends if Σ α·q > longest·‖w‖: then no u with ‖u‖ ≤ longest
+    has all margins.
 
     Returns
     -------
@@ -200,7 +203,7 @@ def maximise(
     sweep = 0
     step_tol = 0.0
     while sweep < max_sweeps:
-        # All of them, at a w without the rounding of many steps.
+        # The gap of all examples, at a w without the rounding of many steps.
         sum_of(index, value, starts, alpha, w)
         values_of(index, value, starts, q, w, v)
         gap = _hard_gap(q, alpha, v) if hard else _gap_of(order, first, q, cap, d, alpha, v)
@@ -257,7 +260,7 @@ def maximise(
 
 @kernel
 def climb_rows(order, first, rows, index, value, starts, q, norm, cap, d, hard, alpha, w):
-    """Raise the dual within each of these examples in turn, the others' α as they are."""
+    """Raise the dual within each of these examples in turn, with the others' α fixed."""
     v = np.zeros(q.size)
     for i in rows:
         own = order[first[i] : first[i + 1]]

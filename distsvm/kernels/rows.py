@@ -20,7 +20,7 @@ def dense_products(X, rows, V, bias, out):
     buffer = np.empty((PIECE, d))
     for start in range(0, rows.size, PIECE):
         stop = min(start + PIECE, rows.size)
-        # Gathering makes float64 of any dtype, and leaves the piece in the cache for BLAS.
+        # The copy is float64 for any dtype, and it is in the cache when BLAS reads it.
         for i in range(start, stop):
             x = X[rows[i]]
             copy = buffer[i - start]
@@ -37,12 +37,12 @@ def dense_products(X, rows, V, bias, out):
 def sparse_products(values, columns, starts, rows, V, bias, out):
     """out[i] = x_i @ V + bias, x_i the sparse row rows[i]."""
     r = V.shape[1]
-    z = np.empty(r)  # out could alias V for all the compiler knows; this cannot
+    z = np.empty(r)  # the compiler must assume that `out` aliases V; z cannot
     for i in range(rows.size):
         for c in range(r):
             z[c] = bias[c]
         e, stop = starts[rows[i]], starts[rows[i] + 1]
-        # Four entries at a time: rows of V are short, and reading and writing z would take longest.
+        # Four entries at a time: rows of V are short, and most time goes into z.
         while e + 4 <= stop:
             x0, x1 = np.float64(values[e]), np.float64(values[e + 1])
             x2, x3 = np.float64(values[e + 2]), np.float64(values[e + 3])
@@ -64,11 +64,11 @@ def dense_sums(X, rows, scale, from_code, to_code, coefficients, codes, unit, ou
     """out[j, :] += Σ_i coefficient_i · scale[j] · X[rows[i], j] · (codes[from] − codes[to]).
 
     `out` has one more row than X has columns: the constant feature, whose scale is scale[d].
-    `unit` says that codes would be the identity: then it is not read, and two columns change.
+    With `unit`, the codes are the identity: they are not read, and only two columns change.
     """
     d = X.shape[1]
     r = out.shape[1]
-    # Class by class inside, so that the inner loop runs along one row of memory.
+    # `inner` is class by class, so that the inner loop runs along one row of memory.
     inner = np.zeros((r, d + 1))
     for i in range(rows.size):
         a, b = from_code[i], to_code[i]
@@ -100,7 +100,7 @@ def dense_sums(X, rows, scale, from_code, to_code, coefficients, codes, unit, ou
 def sparse_sums(
     values, columns, starts, rows, scale, from_code, to_code, coefficients, codes, unit, out
 ):
-    """As dense_sums, for sparse rows."""
+    """Add the same sums as dense_sums, for sparse rows."""
     d, r = out.shape[0] - 1, out.shape[1]
     for i in range(rows.size):
         a, b = from_code[i], to_code[i]

@@ -1,6 +1,6 @@
 """Feasibility, value and gap of a point of the dual QP, with sums in twice the precision.
 
-Where a limit is large, α is large and Gα = Σ ± large is small: plain sums would report rounding.
+For a large limit, α is large and Gα is a small sum of large terms: plain sums would be rounding.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ EPS = 2.220446049250313e-16
 
 @inner_kernel
 def two_sum(a, b):
-    """s + e = a + b exactly, s the rounded sum."""
+    """Return the rounded sum s of a and b, and e with s + e = a + b exactly."""
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
@@ -22,7 +22,7 @@ def two_sum(a, b):
 
 @inner_kernel
 def two_product(a, b):
-    """p + e = a·b exactly, p the rounded product."""
+    """Return the rounded product p of a and b, and e with p + e = a·b exactly."""
     c = 134217729.0 * a  # 2²⁷ + 1 splits a number into two halves whose products are exact
     a_high = c - (c - a)
     a_low = a - a_high
@@ -35,7 +35,7 @@ def two_product(a, b):
 
 @inner_kernel
 def exact_gradient(gram, b, alpha, high, low, size):
-    """high + low = b − Gα to twice the working precision; size = |b| + |G|α, of its terms."""
+    """Set high + low = b − Gα to twice the working precision, and size = |b| + |G|α."""
     for j in range(b.size):
         high[j] = b[j]
         low[j] = 0.0
@@ -55,7 +55,7 @@ def exact_gradient(gram, b, alpha, high, low, size):
 
 @inner_kernel
 def block_slack(alpha, block, limit):
-    """limit − Σα of each block; the sign is right even where only rounding is left."""
+    """Return limit − Σα of each block; the sign is right even if only rounding is left."""
     slack = limit.copy()
     low = np.zeros(limit.size)
     for j in range(block.size):
@@ -77,7 +77,7 @@ def _some_below_zero(values):
 
 @kernel
 def make_feasible(alpha, block, limit):
-    """Change α in place as little as makes α ≥ 0 and the exact sum of each block ≤ its limit."""
+    """Change α in place, as little as needed, to α ≥ 0 with each block's exact sum ≤ its limit."""
     for j in range(block.size):
         if not alpha[j] > 0.0:
             alpha[j] = 0.0
@@ -92,7 +92,7 @@ def make_feasible(alpha, block, limit):
             alpha[j] *= limit[k] / (limit[k] - slack[k])
         if largest[k] < 0 or alpha[j] > alpha[largest[k]]:
             largest[k] = j
-    # A few roundings are left; one subtraction mends them, a second what the first one rounded.
+    # A few roundings are left: one subtraction removes them, a second the rounding of the first.
     for _ in range(4):
         slack = block_slack(alpha, block, limit)
         for k in range(limit.size):
@@ -105,7 +105,7 @@ def make_feasible(alpha, block, limit):
 
 @inner_kernel
 def gap_at(alpha, block, limit, high, low):
-    """Σ_k limit_k·ξ_k − ⟨∇, α⟩ for ∇ = high + low, as a sum of terms ≥ 0: nothing cancels."""
+    """Return Σ_k limit_k·ξ_k − ⟨∇, α⟩ for ∇ = high + low, as a sum of terms ≥ 0."""
     slack = block_slack(alpha, block, limit)
     top_high = np.zeros(limit.size)
     top_low = np.zeros(limit.size)
@@ -125,7 +125,7 @@ def gap_at(alpha, block, limit, high, low):
 
 @inner_kernel
 def value_at(b, alpha, high, low):
-    """⟨b, α⟩ − ½αᵀGα = ½⟨b + ∇, α⟩ for ∇ = high + low."""
+    """Return ⟨b, α⟩ − ½αᵀGα = ½⟨b + ∇, α⟩ for ∇ = high + low."""
     value = 0.0
     rest = 0.0
     for j in range(b.size):
@@ -138,7 +138,7 @@ def value_at(b, alpha, high, low):
 
 @kernel
 def certify(gram, b, block, limit, alpha):
-    """The value and the gap of a feasible α, as good as if computed with twice the digits."""
+    """Return the value and the gap of a feasible α, computed with twice the precision."""
     m = b.size
     high = np.empty(m)
     low = np.empty(m)

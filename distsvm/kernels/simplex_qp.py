@@ -18,17 +18,17 @@ from distsvm.kernels.simplex_gap import EPS, block_slack, exact_gradient, gap_at
 
 # A pivot below this part of its diagonal is rounding: the variable depends on the free ones.
 DEPENDENT = 64 * EPS
-# What rounding may do to ∇, for each unit of |b| + |G|α.
+# The largest rounding error of ∇, for each unit of |b| + |G|α.
 NOISE = 4 * EPS
-# Evaluations in a row that may pass without halving the gap before rounding is to blame.
+# Evaluations in a row without halving the gap, after which rounding is the cause.
 PATIENCE = 10
 
-OUT, REFERENCE, WAITING = -1, -2, -3  # where a variable is, if not at a place in the factor
+OUT, REFERENCE, WAITING = -1, -2, -3  # states of variables without a place in the factor
 
 
 @inner_kernel
 def copy_into(out, values):
-    """out[: len(values)] = values; numba's own takes 1.5 s to compile, to word its errors."""
+    """Set out[: len(values)] = values; numba's own code for it takes 1.5 s to compile."""
     for i in range(values.size):
         out[i] = values[i]
 
@@ -49,7 +49,7 @@ def _solve_upper(U, v):
     """v ← U⁻¹ v."""
     for k in range(v.size - 1, -1, -1):
         row = U[k]
-        # four sums: one alone would wait for each addition to end before the next can start
+        # Four sums: additions to one sum would have to wait for one another.
         s0 = s1 = s2 = s3 = 0.0
         j = k + 1
         while j + 3 < v.size:
@@ -66,7 +66,7 @@ def _solve_upper(U, v):
 
 @inner_kernel
 def _delete(U, order, where, q):
-    """Take the q-th of the variables `order` out: its column goes, rotations restore U."""
+    """Remove variable order[q] and its column from the factor; rotations restore U."""
     last = order.size - 1
     where[order[q]] = OUT
     for j in range(q, last):
@@ -91,7 +91,7 @@ def _delete(U, order, where, q):
 
 @inner_kernel
 def _difference(gram, i, j, r):
-    """⟨a_i, a_j − a_r⟩; taken first, because it is exact where two cuts are nearly the same."""
+    """Return ⟨a_i, a_j − a_r⟩; the difference comes first, as it is exact for nearly equal cuts."""
     m = gram.shape[0]
     if i >= m:
         return 0.0
@@ -100,7 +100,7 @@ def _difference(gram, i, j, r):
 
 @inner_kernel
 def _column(gram, owner, reference, order, p, out):
-    """out_i = M_ip for the free variables i; returns M_pp."""
+    """Set out_i = M_ip for the free variables i, and return M_pp."""
     r = reference[owner[p]]
     for i in range(order.size):
         v = order[i]
@@ -121,7 +121,7 @@ def _append(U, column, pivot, order, where, p):
 
 @inner_kernel
 def _residual(gradient, owner, reference, order, out):
-    """The slope of D along each free variable, taken from its reference."""
+    """Set `out` to the slope of D along each free variable and against its reference."""
     for i in range(order.size):
         out[i] = gradient[order[i]] - gradient[reference[owner[order[i]]]]
 
@@ -140,7 +140,10 @@ def _add_row(out, factor, row):
 
 @inner_kernel
 def _move(gram, x, gradient, direction, longest):
-    """Go along the direction, by at most `longest`, to the first bound; the variable met, or −1."""
+    """Move along the direction, by at most `longest`, to the first bound; return its variable.
+
+    Return −1 if no variable met its bound.
+    """
     t = longest
     met = -1
     for v in range(x.size):
@@ -160,7 +163,10 @@ def _move(gram, x, gradient, direction, longest):
 
 @inner_kernel
 def _rebuild(x, owner, reference, where, waiting, last):
-    """Choose the references anew; all others > 0 wait for an empty factor, `last` at the end."""
+    """Choose new references and empty the factor; all other variables > 0 wait, `last` at the end.
+
+    Return the number of waiting variables.
+    """
     for k in range(reference.size):
         reference[k] = -1
     for v in range(x.size - 1, -1, -1):
@@ -171,7 +177,7 @@ def _rebuild(x, owner, reference, where, waiting, last):
         where[reference[k]] = REFERENCE
     n_waiting = 0
     for i in range(-1, x.size):
-        v = last if i < 0 else i  # a stack: the first put down is the last picked up
+        v = last if i < 0 else i  # `waiting` is a stack: the first one in is the last one out
         if v >= 0 and where[v] == OUT and (x[v] > 0.0 or v == last):
             where[v] = WAITING
             waiting[n_waiting] = v
@@ -181,7 +187,7 @@ def _rebuild(x, owner, reference, where, waiting, last):
 
 @inner_kernel
 def _settle(x, block, limit):
-    """What rounding took from a block's sum goes to its slack, or else to its largest variable."""
+    """Add the rounding error of a block's sum to its slack, or else to its largest variable."""
     m = block.size
     largest = np.empty(limit.size, np.int64)
     for k in range(limit.size):
@@ -200,7 +206,7 @@ def _settle(x, block, limit):
 
 @inner_kernel
 def _rough_size(gram, b, alpha, size):
-    """size ≥ |b| + |G|α by Cauchy and Schwarz, without a pass over G."""
+    """Set size ≥ |b| + |G|α by the Cauchy–Schwarz inequality, without a pass over G."""
     total = 0.0
     for j in range(b.size):
         size[j] = np.sqrt(max(gram[j, j], 0.0))
@@ -211,7 +217,7 @@ def _rough_size(gram, b, alpha, size):
 
 @inner_kernel
 def _most_violated(gradient, size, owner, limit, reference, where):
-    """The variable outside that weighs most in the gap, −1 if no violation is above rounding."""
+    """Return the outside variable with the largest part of the gap; −1 if all are rounding."""
     chosen = -1
     most = 0.0
     for v in range(owner.size):
@@ -227,17 +233,17 @@ def _most_violated(gradient, size, owner, limit, reference, where):
 
 @kernel
 def maximise(gram, b, block, limit, start, tol):
-    """A feasible α with gap ≤ tol, or the best that float64 can hold, and the steps it took.
+    """Return a feasible α with gap ≤ tol, or the best in float64, and the number of steps.
 
-    A step puts a waiting variable into the factor, or goes to the maximum over the free variables
-    or to the first bound on the way, or lets in the variable outside that is violated most. D rises
-    with each variable let in, so no set of free variables comes twice (but for rounding).
+    A step puts a waiting variable into the factor, or moves to the maximum over the free variables
+    or to the first bound on the way, or lets in the most violated outside variable. D rises with
+    each variable let in, so no set of free variables recurs (but for rounding).
     """
     m = b.size
     n = m + limit.size
     x = np.zeros(n)
     gradient = np.zeros(n)
-    low = np.zeros(m)  # what `gradient` lacks, once sums are exact
+    low = np.zeros(m)  # the low part of the gradient, once sums are exact
     owner = np.empty(n, np.int64)
     alpha = x[:m]
     copy_into(alpha, start)
@@ -286,7 +292,7 @@ def maximise(gram, b, block, limit, start, tol):
                     copy_into(best_alpha, alpha)
                 if best <= tol or stalls > PATIENCE:
                     break
-                # Aim a hair below zero: where a limit does not bind, ξ is then 0, not rounding.
+                # Aim slightly below zero: if a limit does not bind, ξ is then 0, not rounding.
                 for j in range(m):
                     if x[m + block[j]] > 0.0:
                         gradient[j] += NOISE * size[j]
@@ -296,11 +302,11 @@ def maximise(gram, b, block, limit, start, tol):
                 waiting[n_waiting] = chosen
                 n_waiting += 1
                 r = reference[owner[chosen]]
-                # Far above rounding there is nothing to stall on, and plain sums will do.
+                # Far above rounding the search cannot stall, and plain sums are enough.
                 if gradient[chosen] - gradient[r] > 16 * NOISE * (size[chosen] + size[r]):
                     exact = False
                     stalls = 0
-            elif n_iter > 1:  # at first the start itself is still to be improved
+            elif n_iter > 1:  # the first step still has to improve the start itself
                 exact = True
             look = False
             continue

@@ -1,4 +1,4 @@
-"""Whether an oracle keeps its contracts, seen at one w; for distsvm.testing.check_task."""
+"""Check an oracle's contracts at one w; for distsvm.testing.check_task."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ ROUNDING = 1e-9
 
 
 def rounding(w: np.ndarray, *values: float) -> float:
-    """By how much sums of products with w may differ from one another."""
+    """Return the largest difference that rounding may make between sums of products with w."""
     return ROUNDING * max(1.0, float(np.abs(w).sum()), *(abs(v) for v in values))
 
 
 class Contracts:
-    """The planes that an oracle finds at w for all of its examples, checked in every way.
+    """Checks of the planes that an oracle finds at w for all of its examples.
 
     Parameters
     ----------
     oracle : Oracle, with at least one example
     w : array
-    claim : function of an example's number, what has to hold of it, and the message if it does not
+    claim : function of an example's number, whether a check holds, and the message if it does not
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Contracts:
             oracle.accumulate(planes.take(np.array([row])), np.ones(1), self._P[row])
 
     def plane(self, number: int, loss: float, psi: np.ndarray, own: np.ndarray) -> None:
-        """One example's plane is that of its output, whose Δ and ψ these are; `own` is Ψ(x, y)."""
+        """Check that an example's plane has the Δ and ψ of its output; `own` is Ψ(x, y)."""
         found, value = self._answer.value[number], self._values[number]
         self._claim(
             number,
@@ -70,7 +70,7 @@ class Contracts:
             self._equals(number, name, other, expected)
 
     def planes(self) -> None:
-        """What is kept and changed of all of them."""
+        """Check packing, visits and Gram matrices of all planes."""
         self._packed()
         # The truth's planes are never held.
         held = np.flatnonzero((self._planes.loss > 0) | (self._answer.value > 0))
@@ -78,7 +78,7 @@ class Contracts:
             self._climbed(self._planes.take(held), self._P[held])
 
     def _packed(self) -> None:
-        """Planes are the same after they were in slots, and after they were in a file."""
+        """Check that slots and files give back the same planes."""
         oracle, planes = self.oracle, self._planes
         slots, key = oracle.slots(2), oracle.keys(planes.output)
         slots[2 * planes.row + 1] = planes.output
@@ -91,7 +91,7 @@ class Contracts:
             self._claim(number, False, "the plane has another value after it was in a file")
 
     def _climbed(self, planes: Planes, P: np.ndarray) -> None:
-        """Visits change w by the planes whose α they change, and Gram matrices are theirs."""
+        """Check that visits change w by Σ α·p, and that Gram matrices fit the planes."""
         oracle, n, row = self.oracle, self.oracle.n, planes.row
         outputs, slot = oracle.slots(1), np.zeros(row.size, np.int64)
         outputs[row] = planes.output
@@ -115,7 +115,7 @@ class Contracts:
         self._claim(
             last,
             distance <= ROUNDING * terms,
-            f"visits of planes up to its own change w by something else than Σ α·p; the largest "
+            f"visits of planes up to its own change w by another sum than Σ α·p; the largest "
             f"difference is {distance:.6g}",
         )
         self._equals(last, "Σ α·q of planes up to its own", linear, alpha @ planes.q)

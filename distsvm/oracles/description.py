@@ -15,7 +15,7 @@ from distsvm.wording import Form, message
 
 
 def describe(task: Task) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """A task as JSON-able data and arrays."""
+    """Return a task as JSON-able data and arrays."""
     if not is_dataclass(task):
         raise ModelError(
             f"{type(task).__name__} is not a dataclass, so it cannot be written to a file; "
@@ -39,7 +39,7 @@ def describe(task: Task) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 def rebuild(
     data: dict[str, Any], arrays: dict[str, np.ndarray], task_class: type[Task] | None = None
 ) -> Task:
-    """The task that `describe` gave these of; a task of the user's own needs its class."""
+    """Return the task from the result of `describe`; a task of the user's own needs its class."""
     cls = task_class or task_classes().get(data["task"])
     if cls is None:
         raise ModelError(

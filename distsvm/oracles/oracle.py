@@ -1,4 +1,4 @@
-"""The oracle: a task bound to one shard, answering for many examples in one call."""
+"""The oracle: a task bound to one shard, which handles many examples in one call."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from distsvm.oracles.task import Task
 
 
 class Oracle(Search, PlaneAlgebra, Packing):
-    """What a worker asks about its shard. Rows are numbers of examples within the shard.
+    """Searches and computes with the planes of a shard; rows are numbers of its examples.
 
     A plane is (p, q) = (ψ, q) for margin rescaling and (q·ψ, q) for slack rescaling, with
-    ψ = Ψ(x, y) − Ψ(x, ŷ) and q = Δ for the linear penalty; the oracle knows which, and no caller
-    has to. A compiled structure needs `separate`, `decode`, `losses`, `public`, `features`,
+    ψ = Ψ(x, y) − Ψ(x, ŷ) and q = Δ for the linear penalty. Callers need not know the rescaling and
+    the penalty. A compiled structure needs `separate`, `decode`, `losses`, `public`, `features`,
     `numbering` and `examples`; the rest has defaults.
     """
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from distsvm.errors import TaskError
 
-WIDE = 1 << 24  # bytes that an array of texts may take more than its longest needs
+WIDE = 1 << 24  # bytes of an array of texts above which its items are no wider than the longest
 
 
 def to_json(value: Any) -> Any:
-    """A value of numbers, strings, lists, tuples, dicts, sets and arrays, in JSON's terms."""
+    """Return numbers, strings, lists, tuples, dicts, sets and arrays as JSON-able data."""
     if isinstance(value, (float, np.floating)) and not math.isfinite(value):
         return {"float": str(float(value))}  # JSON has no such number
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -43,7 +43,7 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(data: Any) -> Any:
-    """The value that to_json made `data` of."""
+    """Return the value that `to_json` turned into `data`."""
     if isinstance(data, list):
         return [from_json(item) for item in data]
     if isinstance(data, dict):
@@ -60,7 +60,7 @@ def from_json(data: Any) -> Any:
 
 
 def _array(items: Any, dtype: np.dtype) -> np.ndarray:
-    """As np.array, but text has no more room for each item than it needs, where that is much."""
+    """Return np.array(items, dtype); a wide array of texts gets the width of its longest item."""
     if dtype.kind not in "biufcmMUS":
         raise ValueError(f"an array of type {dtype}, expected numbers or texts")
     if dtype.kind not in "US":
@@ -70,11 +70,11 @@ def _array(items: Any, dtype: np.dtype) -> np.ndarray:
 
 
 def canonical(data: Any) -> str:
-    """JSON text that is the same for equal data."""
+    """Return JSON text that is the same for equal data."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"))
 
 
 def digest(text: str) -> int:
-    """A 64-bit number of a text, the same in every process (hash() is not)."""
+    """Return a 64-bit digest of a text, the same in every process (hash() is not)."""
     raw = hashlib.blake2b(text.encode(), digest_size=8).digest()
     return int.from_bytes(raw, "little", signed=True)

@@ -32,9 +32,9 @@ class Numbering:
     ----------
     high : int
     dtype : type
-        Of the arrays, the smallest signed one that holds the numbers.
+        The smallest signed type of the numbers.
     lengths : int array of shape (n,), optional
-        How many numbers every output of each example has: then outputs are a Ragged.
+        Numbers in every output of each example; then outputs are a Ragged.
     """
 
     high: int
@@ -42,13 +42,13 @@ class Numbering:
     lengths: np.ndarray | None = None
 
     def slots(self, n: int, size: int) -> Any:
-        """As Packing.slots."""
+        """Return Packing.slots of n examples."""
         if self.lengths is None:
             return np.zeros(n * size, dtype=self.dtype)
         return RaggedSlots(self.lengths, size, self.dtype)
 
     def checked(self, values: Any, row: np.ndarray) -> Any:
-        """The outputs of these rows that a file has as one vector."""
+        """Return the outputs of these rows from a file's vector; refuse others."""
         if self.lengths is None:
             return self._within(values, row.size)
         starts = offsets(self.lengths[row])
@@ -59,7 +59,7 @@ class Numbering:
 
 
 class Packing(Bound):
-    """Rooms for outputs, and planes and examples as plain arrays.
+    """Slots for outputs, and planes and examples as plain arrays.
 
     The defaults serve outputs that are numbers, and examples that are arrays. An oracle of other
     outputs overrides `slots`, `keys`, `pack_outputs` and `unpack_outputs`, one of other examples
@@ -67,17 +67,16 @@ class Packing(Bound):
     """
 
     examples: Examples = MappingProxyType({})
-    """All that is known of the examples: arrays and Ragged with a row for each, by name.
+    """The parts of the examples by name: arrays and Ragged with a row for each example.
 
-    "truth" is the name of the true outputs, and "weight" that of the examples' weights; each is
-    there only if it is known.
+    "truth" has the true outputs and "weight" the examples' weights, where they are known.
     """
     keeps_examples: ClassVar[bool] = False
-    """Whether examples may come back from files as they were packed; `check_examples` is needed."""
+    """Whether packed examples may be read back from files; this needs `check_examples`."""
 
     @property
     def numbering(self) -> Numbering:
-        """What numbers outputs are made of."""
+        """The numbers that outputs consist of."""
         raise NotImplementedError(f"the outputs of {type(self).__name__} are no numbers")
 
     def truths(self, rows: np.ndarray) -> Any:
@@ -88,21 +87,21 @@ class Packing(Bound):
     # --- planes ----------------------------------------------------------------------------
 
     def slots(self, size: int) -> Any:
-        """Room for `size` outputs of every example, indexed and assigned by integer arrays.
+        """Return slots for `size` outputs of every example, indexed by integer arrays.
 
-        Slot number i·size + s is the s-th of example i.
+        Slot number i·size + s is slot s of example i.
         """
         return self.numbering.slots(self.n, size)
 
     def keys(self, outputs: Any) -> np.ndarray:
-        """An int64 for each output; equal outputs of one example have equal keys.
+        """Return an int64 for each output; equal outputs of one example have equal keys.
 
-        Others should differ: a plane with the key of another counts as that one, and is not kept.
+        Other outputs should have other keys: of two planes with one key only one is kept.
         """
         return outputs.keys() if isinstance(outputs, Ragged) else outputs.astype(np.int64)
 
     def pack(self, planes: Planes) -> dict[str, np.ndarray]:
-        """The planes as plain arrays, for a checkpoint: "row", "loss", and what the outputs take.
+        """Return the planes as plain arrays for a checkpoint: "row", "loss", and the outputs'.
 
         "q" is stored only where it is not Δ.
         """
@@ -110,10 +109,10 @@ class Packing(Bound):
         return {"row": planes.row, "loss": planes.loss} | q | self.pack_outputs(planes.output)
 
     def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
-        """The planes that `pack` made these arrays of.
+        """Return the planes from the result of `pack`.
 
-        Requires nothing of the arrays, which may be somebody else's file; ensures planes that
-        kernels can work on, or a ValueError or KeyError.
+        The arrays may come from an untrusted file: raises ValueError or KeyError unless kernels can
+        work on the planes.
         """
         row = checks.within("row", arrays["row"], 0, self.n).astype(np.int64, copy=False)
         loss = checks.finite("loss", arrays["loss"], row.size)
@@ -121,17 +120,17 @@ class Packing(Bound):
         return Planes(row, self.unpack_outputs(arrays, row, q), q, loss)
 
     def pack_outputs(self, outputs: Any) -> dict[str, np.ndarray]:
-        """The outputs as plain arrays, none of them named "row", "loss" or "q"."""
+        """Return the outputs as plain arrays, none of them named "row", "loss" or "q"."""
         return {"output": outputs.values if isinstance(outputs, Ragged) else outputs}
 
     def unpack_outputs(self, arrays: dict[str, np.ndarray], row: np.ndarray, q: np.ndarray) -> Any:
-        """The outputs that `pack_outputs` made these arrays of; checked as `unpack` says."""
+        """Return the outputs from the result of `pack_outputs`; it checks them like `unpack`."""
         return self.numbering.checked(arrays["output"], row)
 
     # --- examples --------------------------------------------------------------------------
 
     def contents(self, start: int, stop: int) -> Iterable[np.ndarray | None]:
-        """All that is known of the examples start … stop − 1, as arrays; None for what is not.
+        """Return all parts of the examples start … stop − 1 as arrays; None for missing ones.
 
         Ensures the same arrays for the same examples, however they were read and cut into shards.
         """
@@ -139,7 +138,7 @@ class Packing(Bound):
         return arrays_of({name: part[rows] for name, part in self.examples.items()}).values()
 
     def fingerprint(self) -> str:
-        """A digest of the examples, the same on every machine and executor."""
+        """Return a digest of the examples, the same on every machine and executor."""
         state = hashlib.blake2b(digest_size=16)
         for rows in self.chunks(np.arange(self.n)):
             for array in self.contents(int(rows[0]), int(rows[-1]) + 1):
@@ -149,31 +148,31 @@ class Packing(Bound):
         return state.hexdigest()
 
     def take(self: Self, rows: np.ndarray) -> Self:
-        """The oracle of these rows alone; called only where some are unfit."""
+        """Return the oracle of these rows alone; only shards with unfit examples need it."""
         taken = {name: _frozen(part[rows]) for name, part in self.examples.items()}
         return self._with(taken, self.names.take(rows))
 
     def arrays(self) -> dict[str, np.ndarray] | None:
-        """The packed examples as plain arrays, for `over`; None where these are not kept."""
+        """Return the packed examples as plain arrays for `over`; None without `keeps_examples`."""
         return arrays_of(self.examples) if self.keeps_examples else None
 
     def over(
         self: Self, arrays: dict[str, np.ndarray], names: Names, unfit: Sequence[int] = ()
     ) -> Self:
-        """The oracle of the same task over the examples that `arrays` gave these of.
+        """Return the oracle of the same task over the examples from the result of `arrays`.
 
-        For training and evaluation: it need not know its inputs as the user does. Rows that are
-        `unfit` may have true outputs that are not the task's. The arrays may be somebody else's
-        file; ensures examples that kernels can work on, or a ValueError or KeyError.
+        It serves training and evaluation, so it need not have the inputs in the user's form. Rows
+        in `unfit` may have true outputs that are not the task's. The arrays may come from an
+        untrusted file: raises ValueError or KeyError unless kernels can work on the examples.
         """
         new = self._with(_examples_of(arrays), names)
         new.check_examples(unfit)
         return new
 
     def check_examples(self, unfit: Sequence[int]) -> None:
-        """Refuse, with a ValueError, examples that this task cannot have packed.
+        """Raise ValueError for examples that this task cannot have packed.
 
-        That all parts have the same number of rows was checked before.
+        Requires parts with equal numbers of rows.
         """
         raise NotImplementedError(f"{type(self).__name__} does not check examples of files")
 
@@ -185,12 +184,12 @@ class Packing(Bound):
 
     @property
     def n_bytes(self) -> int:
-        """Memory that the packed examples take, without their weights."""
+        """Memory of the packed examples, without their weights."""
         return sum(part.nbytes for name, part in self.examples.items() if name != "weight")
 
 
 def arrays_of(examples: Examples) -> dict[str, np.ndarray]:
-    """The examples as plain arrays: a Ragged as two of them."""
+    """Return the examples as plain arrays; a Ragged becomes two of them."""
     arrays: dict[str, np.ndarray] = {}
     for name, part in examples.items():
         if isinstance(part, Ragged):
@@ -201,7 +200,7 @@ def arrays_of(examples: Examples) -> dict[str, np.ndarray]:
 
 
 def _examples_of(arrays: dict[str, np.ndarray]) -> Examples:
-    """The examples that `arrays_of` made these arrays of."""
+    """Return the examples from the result of `arrays_of`."""
     examples: dict[str, np.ndarray | Ragged] = {}
     for name, values in arrays.items():
         starts = arrays.get(name + STARTS)

@@ -1,4 +1,4 @@
-"""Predictions of inputs in memory, without what only training needs to know of them."""
+"""Predictions of inputs in memory, without the parts of a shard that only training needs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from distsvm.oracles.oracle import Oracle
 
 
 class Predictor(ABC):
-    """A task with one w, made ready once for many small calls in this process.
+    """A task with one w, prepared once for many small calls in this process.
 
     Parameters
     ----------
     frame : Oracle
-        The task bound to no example that matters; oracles of inputs are made like it.
+        The task bound to any shard; oracles of inputs are copies of it with other examples.
     w : float64 array of shape (dim,), which does not change
     """
 
@@ -25,8 +25,8 @@ class Predictor(ABC):
 
     @abstractmethod
     def bound(self, inputs: Any) -> Oracle | None:
-        """Return an oracle of these inputs, for `decode` and its like alone.
+        """Return an oracle of these inputs for predictions alone.
 
-        None where they are not plainly right: then a shard is made of them, which checks them one
-        by one and names what is wrong.
+        None if they do not pass the fast checks: the caller then makes a shard of them, which
+        checks them one by one and names the error.
         """

@@ -1,4 +1,4 @@
-"""The oracle of tasks written in Python: a loop over examples, and a check of every answer."""
+"""The oracle of tasks written in Python: a loop over examples that checks every result."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from distsvm.oracles.search import Separation
 from distsvm.oracles.task import Bounded, Task
 from distsvm.vectors import SparseVector, dot, scale, subtract
 
-# An answer may be worse than the truth's plane by this much of the terms it is a difference of.
+# The value of a found plane may be below 0 by this part of the terms of its sum.
 ROUNDING = 1e-9
 EMPTY = SparseVector(np.zeros(0, np.int64), np.zeros(0), 0)
 
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """An output with its p, kept so that the user's code is not called again for a cached plane."""
+    """An output with its p, so that cached planes need no call of the user's code."""
 
     output: Any
     p: SparseVector
 
 
 def as_sparse(features: Any, dim: int) -> SparseVector:
-    """What joint_features returned, as a SparseVector; refused unless it fits dim and is finite."""
+    """Return the result of joint_features as a SparseVector; refuse bad shapes and values."""
     if isinstance(features, Mapping):
         vector = SparseVector.of(dict(features), dim)
     elif isinstance(features, SparseVector):
@@ -68,7 +68,7 @@ def as_sparse(features: Any, dim: int) -> SparseVector:
 
 
 def checked(task: Task, method: str, found: Any) -> Any:
-    """What a task's method returned, in the form that the rest takes; refused if it has none."""
+    """Return a task method's result in the engine's form; refuse results without one."""
     if method == "joint_features":
         return as_sparse(found, task.dim)
     if method == "loss":
@@ -80,7 +80,7 @@ def checked(task: Task, method: str, found: Any) -> Any:
 
 def _as_loss(loss: Any) -> float:
     try:
-        if not isinstance(loss, (str, bytes)):  # text that reads as a number is none
+        if not isinstance(loss, (str, bytes)):  # float() would accept digits in text
             return float(loss)
     except (TypeError, ValueError):
         pass
@@ -88,7 +88,7 @@ def _as_loss(loss: Any) -> float:
 
 
 def check_largest_loss(task: Task) -> None:
-    """Refuse a largest_loss that is no number, such as a method that is not called."""
+    """Refuse a largest_loss that is not a number, such as a method without @property."""
     if not isinstance(task.largest_loss, (int, float, np.number)):
         raise TaskError(
             f"largest_loss is {_shown(task.largest_loss)}, expected a number ≥ 0, as an attribute "
@@ -97,7 +97,7 @@ def check_largest_loss(task: Task) -> None:
 
 
 def _as_output(method: str, answer: Any) -> Any:
-    """The answer, unless it is None, which a method without a return gives."""
+    """Return the answer; refuse None, the result of a method without a return statement."""
     if answer is None or (isinstance(answer, Bounded) and answer.output is None):
         raise TaskError(
             f"{method} returned {_shown(answer)}, expected an output; is a return missing? An "
@@ -111,7 +111,7 @@ def _shown(value: Any) -> str:
 
 
 class PythonOracle(Oracle):
-    """Calls the task example by example; keeps p of every plane, so cached rounds call nothing."""
+    """Calls the task example by example; stores p of every plane for cached rounds."""
 
     def __init__(self, task: Task, shard: Shard, rescaling: str) -> None:
         check_largest_loss(task)
@@ -164,8 +164,8 @@ class PythonOracle(Oracle):
     def unpack_outputs(self, arrays: dict[str, np.ndarray], row: np.ndarray, q: np.ndarray) -> Any:
         outputs = np.empty(row.size, dtype=object)
         encoded = json.loads(checks.vector("output", arrays["output"], "u1").tobytes())
-        told = zip(row.tolist(), encoded, q.tolist(), strict=True)
-        for i, (number, data, its_q) in enumerate(told):
+        packed = zip(row.tolist(), encoded, q.tolist(), strict=True)
+        for i, (number, data, its_q) in enumerate(packed):
             decoded = self.task.decode_output(data)
             outputs[i] = self.names.call(number, self._plane, number, decoded, its_q)
         return outputs
@@ -212,8 +212,8 @@ class PythonOracle(Oracle):
             )
         if bound is not None and not bound >= value - tolerance:
             raise TaskError(f"separate gave the upper bound {bound:.6g} for the value {value:.6g}")
-        # The truth's plane is always there: the maximum is at least 0, and no answer that is below
-        # it by rounding may make the primal value smaller.
+        # The truth has the plane (0, 0), so the maximum is at least 0. A value below 0 by rounding
+        # must not lower the primal value.
         return plane, loss, q, max(value, 0.0), None if bound is None else max(bound, value, 0.0)
 
     def _plane(self, row: int, output: Any, q: float) -> Plane:
@@ -243,21 +243,22 @@ class PythonOracle(Oracle):
         return index, value, starts
 
     def _call(self, method: str, *args: Any) -> Any:
-        """Call the task's own code; what it raises becomes a TaskError that names the method."""
+        """Call a method of the task; its exceptions become a TaskError that names the method."""
         try:
             return checked(self.task, method, getattr(self.task, method)(*args))
         except DistSVMError:
             raise
-        except (Exception, SystemExit, GeneratorExit) as error:  # a Ctrl-C is the user's own
+        except (Exception, SystemExit, GeneratorExit) as error:  # Ctrl-C is not the task's error
             raise TaskError(
                 f"{type(self.task).__name__} failed in {method}: {type(error).__name__}: {error}"
             ) from error
 
 
 def _plain(value: Any) -> Any:
-    """A value in JSON's terms for a digest; what has no such form is taken by its pickle.
+    """Return a value as JSON-able data for a digest: its pickle if it has no other form.
 
-    Pickled twice, as what was pickled once is shared differently inside, and would look different.
+    It is pickled twice, because loading a pickle changes which parts of a value are shared objects,
+    and with them the bytes of the next pickle.
     """
     try:
         return to_json(value)

@@ -1,4 +1,4 @@
-"""Search: what only the structure can know. Compiled, many examples a call."""
+"""Search: the methods that depend on the structure; each handles many examples in one call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from distsvm.messages import Planes
 from distsvm.oracles.bound import Bound
 
 CALL_WORK = 1e6
-"""Of a search that does not say what it takes, in products of compiled code: a millisecond, say."""
+"""Default of `Search.call_work`, in products of compiled code: about a millisecond."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,87 +38,88 @@ class Separation:
 
 
 class Search(Bound):
-    """Finds outputs, measures their losses, and gives them to the user.
+    """Finds outputs, computes their losses, and converts them to the user's form.
 
     Outputs are array-like, indexed by integer arrays: an array of numbers, a Ragged of them, or an
     array of objects.
     """
 
     n_outputs: int | None = None
-    """How many outputs every example has, where a visit may as well look at all of them: then the
-    oracle's climbers have `visit_whole`, and the oracle `outputs`."""
+    """The number of outputs of every example, if it is small enough that a visit reads all of them.
+    Then the oracle's climbers have `visit_whole`, and the oracle has `outputs`."""
 
     @abstractmethod
     def separate(self, view: Any, rows: np.ndarray) -> Separation:
-        """The most violated output of each of these examples: argmax_ŷ q − ⟨p, w⟩.
+        """Return the most violated output of each of these examples: argmax_ŷ q − ⟨p, w⟩.
 
         Requires true outputs that the search can find (see `unfit`).
 
-        Ensures one plane a row, in their order, or of the first rows alone once time is over; ties
-        go to the lowest output; values are at least 0, since the truth's plane (0, 0) is always
-        there; equal arguments give equal bits.
+        Ensures one plane for each row, in their order; after the time limit only for the first
+        rows. Ties go to the lowest output. Values are at least 0, because the truth has the plane
+        (0, 0). Equal arguments give equal bits.
         """
 
     @abstractmethod
     def decode(self, view: Any, rows: np.ndarray) -> Any:
-        """The outputs argmax_ŷ ⟨w, Ψ(x, ŷ)⟩; needs no true outputs.
+        """Return the outputs argmax_ŷ ⟨w, Ψ(x, ŷ)⟩; needs no true outputs.
 
-        Ensures one output a row, in their order, or of the first rows alone once time is over.
+        Ensures one output for each row, in their order; after the time limit only for the first
+        rows.
         """
 
     def decode_all(self, view: Any) -> Any:
-        """As `decode`, of all examples in their order."""
+        """Return `decode` of all examples in their order."""
         return self.decode(view, np.arange(self.n))
 
     @abstractmethod
     def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
-        """Δ(y, ŷ) of each of these examples and outputs.
+        """Return Δ(y, ŷ) of each of these examples and outputs.
 
-        Requires one output a row. Ensures finite values ≥ 0, and 0 for the truth; a true output
-        that the task does not know counts as wrong.
+        Requires one output for each row. Ensures finite values ≥ 0, and 0 for the truth; if the
+        task does not know the true output, every output counts as wrong.
         """
 
     @abstractmethod
     def public(self, outputs: Any) -> Any:
-        """Outputs as the user knows them, in their order: labels, not codes."""
+        """Return the outputs in the user's form, in their order: labels, not codes."""
 
     def correct(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
-        """Whether each of these outputs is right: without loss, unless the oracle knows better."""
+        """Return whether each of these outputs is right; by default, whether its loss is 0."""
         return self.losses(rows, outputs) == 0
 
     def call_work(self) -> float:
-        """The work of asking about one example, in products and sums of a climber's visit.
+        """Return the work of one oracle call, in products and sums of a climber's visit.
 
-        Multi-plane divides its time between calls and visits by it. Counted and not timed, so that
-        equal runs have equal bits.
+        Multi-plane uses it to divide its work between calls and visits. The work is counted and not
+        timed, so that equal runs have equal bits.
         """
         return CALL_WORK
 
     def outputs(self, numbers: np.ndarray) -> Any:
-        """The outputs with these numbers; requires `n_outputs`, and numbers below it."""
+        """Return the outputs with these numbers; requires `n_outputs`, and numbers below it."""
         raise NotImplementedError(f"{type(self).__name__} does not number its outputs")
 
-    # --- what cannot be trained on ---------------------------------------------------------
+    # --- examples unfit for training -------------------------------------------------------
 
     def unfit(self) -> dict[int, str]:
-        """Rows whose true output is none that the search can find, and why, in increasing order.
+        """Return rows whose true output the search cannot find, in increasing order, and why.
 
         They can be evaluated, but not trained on. Most tasks have none.
         """
         return {}
 
     def unseen(self) -> Counter[str]:
-        """How often each true label that the task does not know occurs; no search can find it.
+        """Return how often each true label occurs that the task does not know.
 
-        Such examples are unfit. Where they are evaluated, these labels count as wrong.
+        Such examples are unfit. In evaluations these labels count as wrong.
         """
         return Counter()
 
     def check_fit(self) -> None:
-        """Refuse what cannot be trained on, by the name of its example."""
+        """Refuse the first unfit example by its name."""
         for row, reason in self.unfit().items():
             raise DataError(f"{self.names[row]}: {reason}")
 
     def class_weights(self) -> np.ndarray | None:
-        """A factor for each example's weight that the task asks for; None for ones."""
+        """Return the task's factor of each example's weight; None if all are 1."""
         return None

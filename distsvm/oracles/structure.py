@@ -1,6 +1,6 @@
-"""Structure: what the engine asks about one kind of output, by names that are imported when used.
+"""Structure: the parts of one kind of output, by names that are imported at their first use.
 
-Nothing here imports a task, an estimator or a reader: a worker and a loaded model need few of them.
+This module imports no task, estimator or reader, because a worker and a loaded model need few.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ OWN = "distsvm.structures.own"
 
 
 def imported(reference: str) -> Any:
-    """Return what 'module:Name' names, or the module that 'module' names."""
+    """Return the object of 'module:Name', or the module of 'module'."""
     module, _, name = reference.partition(":")
     found = importlib.import_module(module)
     return getattr(found, name) if name else found
@@ -27,14 +27,14 @@ def reference_of(cls: type) -> str:
 
 @dataclass(frozen=True)
 class FileFormat:
-    """A format of files, as far as it is known before its reader is imported.
+    """A format of files, without the import of its reader.
 
     Parameters
     ----------
     reader : str
-        'module:Name' of a class that takes paths and options, and is a data set.
+        'module:Name' of a class of data sets, whose arguments are paths and options.
     endings : tuple of str
-        Of the names of files that are of this format; all text files may also be packed.
+        Endings of the names of files of this format; all text files may also be packed.
     aliases : tuple of str
         More names for format=.
     values : str, optional
@@ -44,25 +44,25 @@ class FileFormat:
     packed : bool
         Whether a packed file (.gz, .bz2, .xz) can be of this format.
     labelled : bool
-        Whether files have outputs; those of a format without them can only be predicted on.
+        Whether files have outputs; files without them serve only predictions.
     objects : bool
-        Whether examples are Python values, which a task in plain Python takes as well.
+        Whether examples are Python values, so that tasks in plain Python can use them.
     any_name : bool
-        Whether files of any name are of this format where a task reads it before all others.
+        Whether files with any ending are of this format, for tasks that prefer it.
     features : tuple of str
-        Options that decide what is read of an input: a model applies those of its training files
+        Options that select the features of an input: a model applies those of its training files
         also to files of another format that has them.
     layout : tuple of str
-        Options that decide how a line is taken apart; another value than in training, and what was
-        learnt of the training files no longer counts.
+        Options that define the parts of a line. If one differs from training, the options that
+        were learnt from the training files no longer apply.
     learnt : tuple of str
-        Options that a model gets of its training files; their reader has a method `learnt()` that
-        returns them.
+        Options that a model learns from its training files; the reader's method `learnt()` returns
+        them.
     filters : tuple of str
-        Options that only choose the examples to train on: a model does not apply them.
+        Options that only select examples for training; a model does not apply them.
     options : str, optional
-        'module:Name' of a dataclass that declares options of the reader, of which flags are made.
-        Formats may share one; an option of it that says no format is for all of these.
+        'module:Name' of a dataclass that declares options of the reader, which become flags.
+        Formats may share one; an option that names no format is for all of these.
     """
 
     reader: str
@@ -85,39 +85,39 @@ class FileFormat:
 class Structure:
     """One kind of output, such as classes, sequences or trees: its parts as 'module:Name'.
 
-    What is left out is as for tasks that users write in plain Python.
+    The defaults are the parts for tasks that users write in plain Python.
 
     Parameters
     ----------
     name : str
     title : str
-        What messages call its tasks, in the plural.
+        Its tasks in messages, in the plural.
     tasks : mapping of str to str
         The task classes by the names that models and runs save; these never change.
     estimators : tuple of str
     others : tuple of str
-        What else users import from the package.
+        Other public names of the package.
     formats : mapping of str to FileFormat
-        The formats of files that it brings.
+        The formats of files that it adds.
     reads : tuple of str, optional
-        The names of all formats that its tasks read, the first where nothing else decides. None:
-        every format whose examples are Python values.
+        The names of all formats that its tasks read; the first is the default. None: every format
+        whose examples are Python values.
     options, predictions, scores, inspection : str
-        What the command line asks: an object of each of the classes in distsvm.cli.parts.
+        Parts of the command line: an object of each of the classes in distsvm.cli.parts.
     problems : str, optional
-        A function for `distsvm warm-up`: of a task's saved name and a folder for files, it yields
-        tasks, data and settings of training (None: the usual ones) that use every kernel.
+        A function for `distsvm warm-up`: from a task's saved name and a folder for files, it yields
+        tasks, data and settings of training (None: the defaults) that use every kernel.
     form : str
         The EstimatorForm of StructuralSVM for its tasks.
     words : str, optional
-        A function of a model's notes on its files. It returns what makes a shard's inputs of its
-        sentences in words, or raises a DataError. None: the task's of_words makes each input.
+        A function of a model's notes on its files. It returns a function from sentences in words to
+        a shard's inputs, or raises a DataError. None: the task's `of_words` makes each input.
     shard_arrays : mapping of str to str
-        Classes of inputs or outputs of a shard that can be kept as arrays, by the names that
-        packed files have for them; see distsvm.data.shard_arrays.
+        Classes of a shard's inputs or outputs that have a form of arrays, by their names in packed
+        files; see distsvm.data.shard_arrays.
     picture : str, optional
-        A function of a model, which returns the title and the SVG of a picture of its w: the report
-        of a run shows it.
+        A function of a model, which returns the title and the SVG of a picture of its w for the
+        report of a run.
     labels : tuple of str
         Fields of its tasks whose arrays are labels, which a report shows.
     """

@@ -1,4 +1,4 @@
-"""Task: what a structure means. A new one takes four methods in plain Python."""
+"""Task: Ψ, Δ and the search of a structure. A new task takes four methods in plain Python."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 
 LATER = {"later": True}
-"""Metadata of a field that a saved task got after earlier versions wrote models and runs without
-it: at its default it is not written, so that runs of earlier versions are of the same task."""
+"""Metadata of a field that is newer than the first saved models and runs of its task.
+
+A field with its default value is not written, so that runs of earlier versions have an equal task.
+"""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Bounded:
     """The answer of an oracle that is not exact: an output, and an upper bound of the maximum.
 
     `upper` bounds H(w) = max_ŷ of the plane values from above; the certificate of a run with
-    such answers is an "upper bound": primal and gap are then bounds, and still true.
+    such answers is an "upper bound": primal and gap are then upper bounds, and remain valid.
     """
 
     output: Any
@@ -40,7 +42,7 @@ class Bounded:
 
 @dataclass(frozen=True)
 class Circumstances:
-    """Where a task is to be trained, for the choice of a solver.
+    """What the choice of a solver depends on, beside the task.
 
     Parameters
     ----------
@@ -49,7 +51,7 @@ class Circumstances:
     limited : bool
         Whether the memory of a worker is limited.
     n_columns : int or None
-        The columns of features that the beginning of the data shows, if it has some.
+        Columns of features at the beginning of the data; None if inputs are not rows of features.
     rescaling : "margin" or "slack"
     """
 
@@ -60,38 +62,39 @@ class Circumstances:
 
 
 PENALTIES = frozenset({"linear", "quadratic", "hard"})
-"""What a slack may cost: C·ξ, C·ξ²/2, or no price, as there is none."""
+"""Penalties of a slack: C·ξ, C·ξ²/2, and the hard margin, which allows no slack."""
 
 
 class Task(ABC):
-    """What a structure means: Ψ, Δ and the search. Frozen, so that it travels to every worker.
+    """Ψ, Δ and the search of a structure; immutable, because every worker has a copy.
 
     Write `joint_features`, `loss`, `decode` and `separate` and set `dim`; the rest has defaults.
-    `distsvm.testing.check_task` tests them on examples of yours. Make the class a frozen
-    dataclass whose fields are numbers, strings, lists, dicts and arrays, and its models can be
-    saved and loaded without pickle.
+    `distsvm.testing.check_task` tests them on your examples. If the class is a frozen dataclass
+    whose fields are numbers, strings, lists, dicts and arrays, its models can be saved and loaded
+    without pickle.
 
     Attributes
     ----------
     dim : int
         The length of w.
     rescalings : set of str
-        What `separate` can do: "margin", "slack", or both.
+        The rescalings that `separate` supports: "margin", "slack", or both.
     zero_one_loss : bool
-        Whether every Δ is 0 or 1: then Δ, √Δ and 1 are the same, and so are all penalties to the
-        search.
+        Whether every Δ is 0 or 1. Then Δ, √Δ and 1 are equal, and the search is the same for all
+        penalties.
     penalties : set of str
-        What the search can do: "linear", "quadratic", "hard". A task in Python that declares more
-        than "linear" without a `zero_one_loss` is asked `separate(w, x, y, rescaling, penalty)` for
-        the others, and maximises √Δ or 1 in the place of Δ.
+        The penalties that the search supports: "linear", "quadratic", "hard". If a task in Python
+        declares more than "linear" and has no `zero_one_loss`, the oracle calls
+        `separate(w, x, y, rescaling, penalty)` for the others; the task then maximises with √Δ or 1
+        in the place of Δ.
     largest_loss : float
         An upper bound of Δ.
     loss_unit : float
-        The scale of Δ in which the defaults of C and eps are measured: 0.001 of it is the default
-        of eps. The largest loss, unless the task knows a better one.
+        The scale of Δ for the defaults of C and eps: the default of eps is 0.001·loss_unit. By
+        default it is the largest loss.
     unfit : "error" or "drop"
-        What to do with training examples whose true output the search cannot find: refuse the
-        first by name, or leave all of them out and count them.
+        What happens to training examples whose true output the search cannot find: "error" refuses
+        the first by name, "drop" drops and counts all of them.
     """
 
     dim: int
@@ -105,13 +108,13 @@ class Task(ABC):
     string_inputs: ClassVar[bool] = True
     """Whether an input may be a str: a list of them to predict on then holds inputs, not paths."""
     suited_solver: ClassVar[str] = "one-slack"
-    """What solver="auto" takes: the one that was measured to be fastest for such tasks."""
+    """The solver of solver="auto": the fastest measured one for such tasks."""
     capabilities: ClassVar[frozenset[str]] = frozenset({"planes", "steps"})
-    """What solvers may ask of the task's oracle; see distsvm.solvers.base.CAPABILITIES."""
+    """What the task's oracle can do for solvers; see distsvm.solvers.base.CAPABILITIES."""
     enumerates: ClassVar[bool] = False
     """Whether scoring cached planes costs as much as the oracle: then no cache by default."""
     weighs_features: ClassVar[bool] = False
-    """Whether climbers that climb at once count the changes of common features more than once."""
+    """Whether climbers of parallel blocks count changes of frequent features more than once."""
 
     @property
     def loss_unit(self) -> float:
@@ -123,91 +126,91 @@ class Task(ABC):
 
     @abstractmethod
     def joint_features(self, x: Any, y: Any) -> SparseVector | Mapping[int, float] | np.ndarray:
-        """Ψ(x, y), of length dim; a dict of {position: value} will do."""
+        """Return Ψ(x, y), of length dim; it may be a dict {position: value}."""
 
     @abstractmethod
     def loss(self, y: Any, y_hat: Any) -> float:
-        """Δ(y, ŷ): not negative, and 0 when they are equal."""
+        """Return Δ(y, ŷ), which is at least 0, and 0 for equal outputs."""
 
     def competes(self, y: Any, y_hat: Any) -> bool:
-        """Whether ŷ is an output in training on y; most tasks have all outputs of the input."""
+        """Return whether ŷ competes with y in training; in most tasks every output does."""
         return True
 
     @abstractmethod
     def decode(self, w: np.ndarray, x: Any) -> Any:
-        """argmax_ŷ ⟨w, Ψ(x, ŷ)⟩, the prediction. w is read-only."""
+        """Return the prediction argmax_ŷ ⟨w, Ψ(x, ŷ)⟩. w is read-only."""
 
     @abstractmethod
     def separate(self, w: np.ndarray, x: Any, y: Any, rescaling: str) -> Any:
-        """The most violated output, or Bounded(output, upper).
+        """Return the most violated output, or Bounded(output, upper).
 
         argmax_ŷ Δ(y, ŷ) − ⟨w, Ψ(x, y) − Ψ(x, ŷ)⟩ for rescaling "margin",
         argmax_ŷ Δ(y, ŷ)·(1 − ⟨w, Ψ(x, y) − Ψ(x, ŷ)⟩) for "slack". w is read-only.
         """
 
     def prepare(self, summary: Summary) -> Task:
-        """The task with what it had to learn from one scan of all data (labels, dimension)."""
+        """Return the task with labels, dimension and so on from the summary of all data."""
         return self
 
     def scan(self, shard: Shard) -> Summary:
-        """What prepare() wants to know of one shard."""
+        """Return one shard's part of the summary for `prepare`."""
         weight = float(shard.n) if shard.weight is None else float(shard.weight.sum())
         return Summary(n_examples=shard.n, weight=weight)
 
     def packed(self, shard: Shard) -> Shard:
-        """The shard as `scan` and `oracle` both need it, made once; errors name the example."""
+        """Return the shard in the form that `scan` and `oracle` share; errors name the example."""
         return shard
 
     def check(self, shard: Shard) -> None:
-        """Refuse what `scan` refuses in a packed shard, where nothing is to be learnt from it."""
+        """Refuse a packed shard that `scan` refuses, where its summary is not needed."""
         self.scan(shard)
 
     def shard(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None) -> Shard:
-        """A few examples in the form that this task's oracle takes them."""
+        """Return a shard of a few examples for this task's oracle."""
         return Shard(inputs, outputs, None)
 
     def oracle(self, shard: Shard, rescaling: str) -> Oracle:
-        """The task bound to one shard; tasks with compiled kernels give their own."""
+        """Return the task bound to one shard; tasks with compiled kernels override it."""
         from distsvm.oracles.python import PythonOracle
 
         return PythonOracle(self, shard, rescaling)
 
     def predictor(self, w: np.ndarray) -> Predictor | None:
-        """What predicts inputs in memory with w; None where a shard has to be made of them."""
+        """Return a predictor of inputs in memory with w; None if predictions need a shard."""
         return None
 
     def of_words(self, words: Sequence[str]) -> Sequence[str]:
-        """The words of a plain sentence as the task's inputs have them; most tasks take none."""
+        """Return an input from the words of a plain sentence; most tasks take no sentences."""
         raise ConfigError(f"{type(self).__name__} does not take plain sentences")
 
     def choose_solver(self, here: Circumstances) -> str:
-        """What solver="auto" takes here, where it depends on more than the task."""
+        """Return the solver of solver="auto" under these circumstances."""
         return self.suited_solver
 
     def encode_output(self, y: Any) -> Any:
-        """The output in JSON's terms, for files: numbers, strings, lists, tuples, dicts, arrays."""
+        """Return the output as JSON-able data for files."""
         return to_json(y)
 
     def decode_output(self, data: Any) -> Any:
-        """The output that encode_output made `data` of."""
+        """Return the output that `encode_output` turned into `data`."""
         return from_json(data)
 
     def check_loaded(self) -> None:  # noqa: B027 (where nothing is compiled, nothing to check)
-        """Refuse, with a ValueError, fields that a file holds and prepare() cannot have made.
+        """Raise ValueError for fields of a file that `prepare` cannot have made.
 
-        Tasks with compiled kernels must: those believe what they are given.
+        Tasks with compiled kernels must override it, because kernels do not check their arguments.
         """
 
     def radius(self) -> float | None:
-        """ρ of the theory, max ‖Ψ(x, y) − Ψ(x, ŷ)‖, if known."""
+        """Return ρ of the theory, max ‖Ψ(x, y) − Ψ(x, ŷ)‖; None if it is unknown."""
         return None
 
     def cost(self, x: Any) -> float:
-        """The work of one oracle call on x, in any unit; shards are balanced by it."""
+        """Return the work of one oracle call on x, in any unit; it balances shards."""
         return 1.0
 
     def carry(self, w: np.ndarray, earlier: Task) -> np.ndarray:
-        """A starting point for this task from the w of an earlier one; as it is if dim agrees."""
+        """Return a starting point for this task from an earlier task's w; by default w itself."""
         if earlier.dim != self.dim:
             raise ConfigError(
                 message(

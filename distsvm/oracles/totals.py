@@ -1,4 +1,4 @@
-"""Weighted sums of planes as they grow: what a round asks of one shard."""
+"""Weighted sums of planes: a shard's part of a round."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from distsvm.vectors import Vector, compact
 if TYPE_CHECKING:
     from distsvm.oracles.algebra import PlaneAlgebra
 
-# Sums of shards are added where they are, and there dense vectors are fast: sparse ones have to be
-# much smaller to be worth it.
+# The driver adds sums of shards, and dense vectors are fast to add: a sparse one is worth it only
+# if it is much smaller.
 SPARSE_GAIN = 8.0
 
 
 class Total(ABC):
-    """Σ weight·p of the planes that were added, which are those of one shard at a time."""
+    """Σ weight·p of added planes; they come from one shard at a time."""
 
     @abstractmethod
     def move(self, algebra: PlaneAlgebra) -> None:
-        """Go on with planes of another shard of the same task."""
+        """Take later planes from another shard of the same task."""
 
     @abstractmethod
     def add(self, planes: Planes, weights: np.ndarray) -> None:
@@ -31,11 +31,11 @@ class Total(ABC):
 
     @abstractmethod
     def vector(self) -> Vector:
-        """The sum; nothing is added afterwards."""
+        """Return the sum; call `add` no more afterwards."""
 
 
 class DenseTotal(Total):
-    """Kept as an array of length dim, to which the oracle's `accumulate` adds."""
+    """A total in an array of length dim, to which the oracle's `accumulate` adds."""
 
     def __init__(self, dim: int, algebra: PlaneAlgebra) -> None:
         self._a, self._algebra = np.zeros(dim), algebra

@@ -1,4 +1,4 @@
-"""True labels that training did not see: they count as wrong, and a warning names them."""
+"""The warning about true labels that did not occur in training, which count as wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHOWN = 8
 
 
 def tell_unseen(parts: Iterable[Counter[str]]) -> None:
-    """Log one warning about the true labels of all parts that training did not see, if any."""
+    """Log one warning about all parts' true labels that did not occur in training, if any."""
     total: Counter[str] = sum(parts, Counter())
     if total:
         names = [f"{label!r} ({n})" for label, n in total.most_common(SHOWN)]

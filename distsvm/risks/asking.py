@@ -1,4 +1,4 @@
-"""The risk of single examples: hosts answer with violated planes, written down."""
+"""The risk of single examples: hosts return violated planes, each with its p and output."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from distsvm.risks.base import Risk, Workers
 
 
 class AskRisk(Risk):
-    """The planes of single examples, by the number of the example: hosts one after another.
+    """Planes of single examples; their numbers run through all hosts in order.
 
     Attributes
     ----------
     first : int64 array of shape (n_hosts + 1,)
-        The number of each host's first example; the last entry is the number of all.
+        The number of each host's first example; the last entry is the number of examples.
     weight : float64 array of shape (n,)
         c_i of every example.
     total_weight : float
@@ -36,13 +36,13 @@ class AskRisk(Risk):
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many examples each host has."""
+        """The number of examples of each host."""
         return np.diff(self.first)
 
     def ask(
         self, w: np.ndarray, eps: float, start: np.ndarray, stop: np.ndarray, slack: np.ndarray
     ) -> list[Violated]:
-        """Ask every host about its examples from `start` to before `stop`, at one w.
+        """Return the violated planes of every host's examples start … stop − 1 at one w.
 
         `slack` has ξ of every example.
         """
@@ -55,7 +55,7 @@ class AskRisk(Risk):
         return float(self.weight @ slack) / self.total_weight
 
     def names(self, examples: Sequence[int]) -> list[str]:
-        """What messages call these examples."""
+        """Return the names of these examples in messages."""
         names = []
         for example in examples:
             host = int(np.searchsorted(self.first, example, side="right")) - 1

@@ -14,10 +14,10 @@ from distsvm.messages import Violated
 
 
 class Support(NamedTuple):
-    """A plane with α > 0: an output that holds its example's margin, and how much it counts in w.
+    """A plane with α > 0: an output, its weight α in w, and its Δ.
 
-    `example` is its number in the data, from 0 on, and `output` is as the user knows it; in files
-    it is JSON.
+    `example` is the number of its example in the data, from 0 on. `output` is in the user's form;
+    in files it is JSON.
     """
 
     example: int
@@ -42,7 +42,7 @@ def support_of(arrays: Mapping[str, np.ndarray]) -> list[Support] | None:
 
 
 class PlaneSet:
-    """Planes of all examples, written over the weights that occur in them, with α ≥ 0.
+    """Planes of all examples with α ≥ 0, stored over the positions of w that occur in them.
 
     No Gram matrix is kept: its size would be the square of the number of planes.
 
@@ -54,7 +54,7 @@ class PlaneSet:
     idle : int64 array of shape (m,)
         Solves in a row that left α at 0.
     ids : int64 array
-        Which weight each compact place stands for.
+        The position in w of each compact place.
     index, value, starts : arrays
         p of each plane: compact places, which increase, and values.
     output : list of str
@@ -101,15 +101,15 @@ class PlaneSet:
 
     @property
     def p(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The planes' p as kernels take them."""
+        """The planes' p in the kernels' form."""
         return self.index, self.value, self.starts
 
     def is_new(self, example: int, key: int) -> bool:
-        """Whether no plane of the example has this key."""
+        """Return whether no plane of the example has this key."""
         return (example, key) not in self._known
 
     def add(self, found: Violated, first: int) -> None:
-        """Add new planes, each of another output, of the host whose first example is this."""
+        """Add new planes, all of different outputs, of the host whose first example is `first`."""
         m = len(found)
         new = np.unique(found.index[self._place[found.index] < 0])
         self._place[new] = self.ids.size + np.arange(new.size)
@@ -134,19 +134,19 @@ class PlaneSet:
     # --- values and sums -------------------------------------------------------------------
 
     def values(self, w: np.ndarray) -> np.ndarray:
-        """q − ⟨p, w⟩ of each plane."""
+        """Return q − ⟨p, w⟩ of each plane."""
         values = np.empty(len(self))
         plane_qp.values_of(*self.p, self.q, w[self.ids], values)
         return values
 
     def slack(self, w: np.ndarray, n: int) -> np.ndarray:
-        """ξ of each of n examples as far as these planes show it: max(0, largest q − ⟨p, w⟩)."""
+        """Return these planes' lower bound of each example's ξ: max(0, largest q − ⟨p, w⟩)."""
         slack = np.zeros(n)
         np.maximum.at(slack, self.example, self.values(w))
         return slack
 
     def sum(self) -> np.ndarray:
-        """Σ α·p, dense."""
+        """Return Σ α·p as a dense array."""
         inner = np.zeros(self.ids.size)
         plane_qp.sum_of(*self.p, self.alpha, inner)
         w = np.zeros(self._place.size)
@@ -154,7 +154,7 @@ class PlaneSet:
         return w
 
     def linear(self) -> float:
-        """Σ α·q."""
+        """Return Σ α·q."""
         return float(self.alpha @ self.q)
 
     def cost(self, d: np.ndarray) -> float:
@@ -164,15 +164,15 @@ class PlaneSet:
         return 0.5 * float(d @ total**2)
 
     def blocks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The planes in the order of their examples, where each begins, and the examples."""
+        """Return planes ordered by example, the first place of each example, and the examples."""
         order = np.argsort(self.example, kind="stable")
         examples, counts = np.unique(self.example, return_counts=True)
         return order, offsets(counts), examples
 
-    # --- what changes ----------------------------------------------------------------------
+    # --- changes ---------------------------------------------------------------------------
 
     def solved(self) -> None:
-        """α was just changed: a plane with α = 0 is idle for one more solve."""
+        """Count one more idle solve of each plane with α = 0; call it after each solve."""
         self.idle = np.where(self.alpha > 0, 0, self.idle + 1)
 
     def drop_idle(self, n_solves: int) -> None:
@@ -192,7 +192,7 @@ class PlaneSet:
     # --- checkpoints -----------------------------------------------------------------------
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The set as plain arrays."""
+        """Return the set as plain arrays."""
         texts = [text.encode() for text in self.output]
         return {f"plane_{name}": getattr(self, name) for name in self._ROWS} | {
             "plane_ids": self.ids, "plane_index": self.index, "plane_value": self.value,
@@ -203,7 +203,7 @@ class PlaneSet:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray], dim: int, n_examples: int) -> PlaneSet:
-        """Return the set from the result of `arrays`, which may be somebody else's file."""
+        """Return the set from the result of `arrays`, which may come from an untrusted file."""
         planes = cls(dim)
         m = checks.finite("plane_q", arrays["plane_q"]).size
         for name, kind in cls._ROWS.items():
@@ -235,7 +235,7 @@ class PlaneSet:
 
 
 def _square_norms(value: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """‖p‖² of each plane, the same whichever others it stands with."""
+    """Return ‖p‖² of each plane; its bits do not depend on the other planes."""
     norms = np.empty(starts.size - 1)
     plane_qp.square_norms(value, starts, norms)
     return norms

@@ -1,4 +1,4 @@
-"""The contract of every solver: rounds that turn a risk into w, and a state that can be kept."""
+"""The contract of every solver: rounds that minimise a risk, and a state for checkpoints."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Self = TypeVar("Self", bound="Solver")
 
 @dataclass(frozen=True)
 class Problem:
-    """What is solved, as far as a solver has to know it.
+    """The parameters of the optimisation problem for a solver.
 
     Parameters
     ----------
@@ -38,15 +38,15 @@ class Problem:
     penalty : "linear", "quadratic" or "hard"
         A hard margin has no C, which is 1 then.
     max_rounds : int or None
-        The last round allowed has to certify.
+        The limit of rounds; the last allowed round certifies.
     seed : int
-        For what is drawn.
+        Seed of random numbers.
     largest_loss : float or None
-        No output's loss is above it; None where that is only claimed (tasks in Python).
+        A proved upper bound of the loss; None for tasks in Python, which only claim one.
     most_loss, square_radius : float, float or None
         The largest loss that the task claims, and max ‖ψ‖² if it is known: for theorems.
     enumerates, weighs_features : bool
-        As the task has them.
+        The task's attributes of these names.
     """
 
     C: float
@@ -62,20 +62,20 @@ class Problem:
     weighs_features: bool = False
 
     def working_eps(self, dual: float) -> float:
-        """The eps to work towards while the dual value is this; see Target."""
+        """Return the eps to work towards at this dual value; see Target."""
         return self.target.working_eps(self.C, dual)
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run is to be, as far as defaults depend on it.
+    """The circumstances of a run that defaults depend on.
 
     Parameters
     ----------
     one_process : bool
         Whether the workers are threads of the driver's process.
     limited : bool
-        Whether a worker's memory is limited, so that it works through its examples in pieces.
+        Whether a worker's memory is limited, so that it reads its examples in pieces.
     n_workers : int
     """
 
@@ -86,32 +86,32 @@ class Place:
 
 @dataclass(frozen=True)
 class Solver(ABC, Generic[R, S]):
-    """A solver, in one file: its options, the risk it talks to, its part in the workers, its state.
+    """A solver, in one file: its options, its kind of risk, its part in the workers, its state.
 
     Subclasses are frozen dataclasses with the fields `problem` and `options`.
 
     Attributes
     ----------
     name : str
-        Under which it is registered, and in the history.
+        Its name in the registry and in the history.
     Options : type
-        A dataclass of its options, which may all be left out.
+        A dataclass of its options, all with defaults.
     State : type
-        What it knows between two rounds; checkpoints save its declared fields.
+        Its state between two rounds; checkpoints save the declared fields.
     needs : frozenset of str
-        What a task's oracle must be able to do: names of CAPABILITIES.
+        Required capabilities of a task's oracle: names of CAPABILITIES.
     penalties : frozenset of str
-        What a slack may cost.
+        The penalties of a slack that it supports.
     why_linear : str
-        Why it takes no other penalty, where theory says so; for messages.
+        The theory's reason why it supports no other penalty, for messages.
     columns : tuple of Column
         Its own columns of the history.
     worker_vectors : int
-        Vectors of length dim that a worker of two shards may have of its own if none is sparse, as
-        counted: sums that wait for others, the one that is made, and what is on its way. One number
-        for all, as pieces, and so bits, must not depend on how many workers there are.
+        The counted number of dense vectors of length dim in a worker of two shards: sums that wait
+        for others, the sum in progress, and messages. It is one number for all runs, because pieces
+        depend on it, and bits must not depend on the number of workers.
     hosts_blocks : bool
-        Whether a worker hosts a block as one, or each of its shards.
+        Whether a worker hosts a whole block, or each of its shards.
     """
 
     name: ClassVar[str]
@@ -129,63 +129,63 @@ class Solver(ABC, Generic[R, S]):
 
     @classmethod
     def settled(cls, options: Any, task: Task, place: Place) -> Any:
-        """The options with what "auto" and what is missing come to for this task."""
+        """Return the options with values for this task in the place of "auto" and None."""
         return options
 
     @classmethod
     def check_task(cls, options: Any, task: Task, rescaling: str, place: Place) -> None:
-        """Refuse, with a ConfigError, a task that has what the solver needs but not with these."""
+        """Raise ConfigError for a task that does not go with these options or this place."""
 
     @classmethod
     def default_blocks(cls, place: Place) -> int:
-        """The number of blocks unless it is given."""
+        """Return the default number of blocks."""
         return 1
 
     @abstractmethod
     def part_maker(self) -> PartMaker:
-        """What makes the solver's part of each worker."""
+        """Return the function that makes the solver's part of each worker."""
 
     @abstractmethod
     def risk_kind(self) -> type[R]:
-        """The kind of risk that it talks to."""
+        """Return the solver's kind of risk."""
 
     @abstractmethod
     def begin(self, risk: R, start: np.ndarray | None) -> S:
-        """The state before the first round; `start` is a w to ask about first."""
+        """Return the state before the first round; `start` is the w of the first oracle calls."""
 
     def restore(self, risk: R, arrays: Mapping[str, np.ndarray]) -> S:
-        """The state that State.arrays gave these arrays of."""
+        """Return the state from the result of State.arrays."""
         state = self.begin(risk, None)
         state.take(arrays)
         return state
 
     @abstractmethod
     def follow(self, risk: R, earlier: S, factor: float) -> S:
-        """The state before the first round at this C, from the last one at C / factor.
+        """Return the state before the first round at this C, from the last one at C / factor.
 
-        Every α is `factor` times what it was, so that it is feasible, and nothing is asked: planes
-        and cuts do not depend on C. The earlier state is used up.
+        It multiplies every α by `factor`, which keeps α feasible, and makes no oracle calls,
+        because planes and cuts do not depend on C. The earlier state must not be used again.
         """
 
     @abstractmethod
     def rounds(self, risk: R, state: S) -> Iterator[Round]:
-        """Rounds without end; the caller stops when it has seen enough."""
+        """Yield rounds without end; the caller stops."""
 
     def is_forced(self, state: S) -> bool:
-        """Whether the limit of rounds makes the next round another one than it would be without.
+        """Return whether the limit of rounds changes the kind of the next round.
 
-        Such a round certifies the result. Its state is not one to go on from.
+        Such a round certifies the result. No run may continue from its state.
         """
         return False
 
     def bound_on_rounds(
         self, n_blocks: int, square_radius: float | None, largest_loss: float
     ) -> int | None:
-        """The theory's bound on the number of rounds until the gap is C·eps, if there is one."""
+        """Return the theory's bound on the number of rounds until the gap is C·eps, or None."""
         return None
 
     def at(self: Self, C: float) -> Self:
-        """The same solver for another C."""
+        """Return the same solver for another C."""
         return replace(self, problem=replace(self.problem, C=C))
 
 
@@ -194,11 +194,11 @@ CAPABILITIES = {
     "steps": "steps of the dual over held planes (vectors)",
     "sequential": "exact steps of the dual over all outputs of an example (sequential)",
 }
-"""What a solver may need of an oracle, in words."""
+"""Capabilities of an oracle that a solver may need, in words."""
 
 
 def check_penalty(solver: type[Solver], penalty: str) -> None:
-    """Refuse a penalty that the solver does not take."""
+    """Refuse a penalty that the solver does not support."""
     if penalty in solver.penalties:
         return
     reason = f": {solver.why_linear}" if solver.why_linear else ""
@@ -214,7 +214,7 @@ def check_penalty(solver: type[Solver], penalty: str) -> None:
 
 
 def check_needs(solver: type[Solver], task: Task) -> None:
-    """Refuse a task whose oracle lacks what the solver needs."""
+    """Refuse a task whose oracle lacks a capability that the solver needs."""
     for missing in sorted(solver.needs - task.capabilities):
         what = CAPABILITIES.get(missing, missing)
         raise ConfigError(

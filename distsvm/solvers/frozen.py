@@ -1,4 +1,4 @@
-"""What is left of lost workers: the sum of their planes at the time, which goes on to count."""
+"""The dual point of lost workers: the sum of their planes at the loss, which still counts in w."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from distsvm.vectors import Vector
 
 @dataclass
 class Frozen:
-    """The dual point of some blocks, kept by the driver until they have found a better one.
+    """The dual point of some blocks, on the driver until the blocks have found a better one.
 
-    Frozen is what counts of these blocks: at first what they had when a worker of theirs was lost.
-    Live is what they have built up since, each from where the others are and not from where frozen
-    is: so it comes to be as good as frozen, whatever that was. After every round frozen moves as
-    far towards live as is best for the dual, which never falls so; when that is all of the way,
-    nothing is frozen any more.
+    "Frozen" is these blocks' point that counts in w: at first their point when a worker was lost.
+    "Live" is their new point since then. It starts from the other blocks' point, without frozen, so
+    it becomes as good as frozen. After every round frozen moves towards live by the best step for
+    the dual, so the dual never falls. When it has moved all of the way, nothing is frozen.
 
     Parameters
     ----------
@@ -29,7 +28,7 @@ class Frozen:
     a, b : point and float
         Σ α·p and Σ α·q of frozen.
     apart, linear : point and float
-        The same, less those of live.
+        The differences of a and b, frozen minus live.
     """
 
     blocks: frozenset[int]
@@ -42,9 +41,9 @@ class Frozen:
     def of(
         cls, w: np.ndarray, linear: float, holdings: Sequence[Holding], blocks: frozenset[int]
     ) -> Frozen:
-        """After a loss, these blocks' part of w = Σ α·p and Σ α·q: what the others do not have.
+        """Return these blocks' part of w = Σ α·p and Σ α·q after a loss: all but the others' part.
 
-        `holdings` are what all blocks have now.
+        `holdings` are the current sums of all blocks.
         """
         a, b = LinearPoint(np.array(w)), linear
         for block, holding in enumerate(holdings):
@@ -56,23 +55,23 @@ class Frozen:
         return frozen
 
     def compare(self, holdings: Sequence[Holding]) -> None:
-        """Take live anew from what all blocks have now."""
+        """Set live to the blocks' current sums."""
         self.apart, self.linear = self.a.copy(), self.b
         for block in sorted(self.blocks):
             self.follow(holdings[block].a, holdings[block].b)
 
     def follow(self, u: Vector, linear: float, share: float = 1.0) -> None:
-        """Live has changed by this share of these."""
+        """Change live by this share of (u, linear)."""
         self.apart.add(-share, u)
         self.linear -= share * linear
 
     def rescale(self, factor: float) -> None:
-        """Both times `factor`, as their α are."""
+        """Multiply frozen and live by `factor`, as their α."""
         self.a, self.b = self.a.scaled(factor), factor * self.b
         self.apart, self.linear = self.apart.scaled(factor), factor * self.linear
 
     def step(self, model: LinearPoint) -> float:
-        """The part of the way to live that is best for the dual, where w has frozen in it."""
+        """Return the best part of the way to live for the dual; w contains frozen."""
         square = self.apart.norm2
         slope = model.inner(self.apart.w) - self.linear
         if square == 0:
@@ -80,14 +79,14 @@ class Frozen:
         return min(1.0, max(0.0, slope / square))
 
     def move(self, step: float) -> None:
-        """Go this part of the way to live."""
+        """Move frozen this part of the way to live."""
         self.a.add(-step, self.apart)
         self.b -= step * self.linear
         self.apart.shrink(1.0 - step)
         self.linear *= 1.0 - step
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """For a checkpoint."""
+        """Return the arrays for a checkpoint."""
         return {
             "frozen_blocks": np.array(sorted(self.blocks)),
             "frozen_a": self.a.w,
@@ -97,7 +96,7 @@ class Frozen:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Frozen | None:
-        """What `arrays` gave, if it is among these."""
+        """Return the point from the result of `arrays`; None if nothing was frozen."""
         if "frozen_a" not in arrays:
             return None
         b, linear = checks.vector("frozen_reals", arrays["frozen_reals"], "f8", 2).tolist()

@@ -25,33 +25,33 @@ from distsvm.solvers.state import State
 from distsvm.workers.ascent_part import AscentPartMaker
 from distsvm.workers.part import PartMaker
 
-# After as many passes of calls about some examples, the next round asks about all, and certifies,
-# also where the gap seems far from its target. Ten times 0.1, added up, is a little less than 1.
+# After this many passes of oracle calls on some examples, the next round calls it on all examples
+# and certifies, even if the gap seems far from its target. The float sum of ten times 0.1 is < 1.
 FULL_AFTER = 2.0 - 1e-9
-# Passes over the held planes within a round, where there is one block and where there are more,
-# which have to hear of each other.
+# Passes over the held planes within a round, with one block and with several blocks, which need one
+# another's changes.
 N_PASSES, N_PASSES_APART = 5, 1
-# For the same reason several blocks ask, in so many rounds, about what one would ask about in one.
+# For the same reason several blocks spread one block's oracle calls of a round over N_PARTS rounds.
 N_PARTS = 4
-# The held planes are done with when they show less than this part of the gap that the oracle saw.
+# Rounds over held planes end when these show less than this part of the gap at the oracle's calls.
 HELD_SHARE = 0.1
 # Values of planes count as equal when they differ by less than this part of the working eps.
 TOL_SHARE = 0.1
-# How fast the averaged w follows w.
+# The weight of w in each update of the averaged w.
 AVERAGING = 0.3
-# σ′ grows by this factor after changes that had to be scaled down, and shrinks by the other after
-# changes that could have gone further than ROOM times as far.
+# σ′ grows by the factor GROW after changes that had to be scaled down, and shrinks by the factor
+# SHRINK after changes whose best step was more than ROOM.
 GROW, SHRINK, ROOM = 1.25, 0.9, 1.3
-# Work to be done before planes are copied again, for each of their bytes: copies stay cheap.
+# Work between two copies of planes, for each of their bytes, so that copies stay cheap.
 COPY_WORK = 10.0
-# Of planes that the driver has room for.
+# The driver's limit for copies of planes.
 COPY_BYTES = 2**30
 UNCOPIED = (
     "workers get lost, and their planes are too large to be copied to the driver: rebuilt workers "
     "begin with those of the last checkpoint, or with none; if the bounds stand still, write "
     "checkpoints more often"
 )
-# Certifying rounds that may bring nothing after a loss: what was lost has to be found again first.
+# Certifying rounds without gain that a loss allows, because workers first regain lost planes.
 REGAIN_ROUNDS = 50
 
 
@@ -61,22 +61,22 @@ class MultiPlaneOptions(SolverOptions):
 
     ask_share: float = option(
         0.3, kind=share, metavar="F",
-        help="the part of the examples, those with the largest shares of the gap, that most rounds "
-        "with oracle calls ask about",
+        help="the part of the examples in most rounds with oracle calls: those with the largest "
+        "shares of the gap",
     )  # fmt: skip
     plane_memory_mb: float = option(
         4096.0, kind=number(above=0), flag="--plane-memory", metavar="MB", unit="MiB",
-        help="limit of the memory for planes, of all workers together; with {worker_memory_mb} "
-        "that of one piece of each block counts, which may take as much as a piece",
+        help="limit of the memory for planes of all workers together; with {worker_memory_mb} "
+        "only planes of one piece of each block count, and may take as much memory as a piece",
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
-    """Block steps over held planes, and the oracle asked where the gap is.
+    """Block steps over held planes, and oracle calls on examples with large shares of the gap.
 
-    Where the problem tells the largest loss, the first rounds ask as later ones do; without it the
-    first asks about all at w = 0, so that there is a primal value.
+    If the problem has the largest loss, the first rounds are like later ones. Without it the first
+    round calls the oracle on all examples at w = 0, which gives a primal value.
     """
 
     name: ClassVar[str] = "multi-plane"
@@ -84,7 +84,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
     State: ClassVar[type[State]] = MultiPlaneState
     needs: ClassVar[frozenset[str]] = frozenset({"planes", "steps"})
     columns: ClassVar[tuple[Column, ...]] = (
-        Column("violation", "", "the examples' shares of the gap, as last known, over C"),
+        Column("violation", "", "sum of the examples' last computed shares of the gap, over C"),
         Column("n_planes", "planes", "planes that the workers hold", support="n_support_planes"),
         Column("n_support_planes", "", "held planes with α > 0"),
         Column("n_refused_planes", "refused planes", "planes refused since the run began, because "
@@ -113,7 +113,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         # α = 0 is feasible, with w = 0 and D = 0.
         bounds = Bounds(dual=0.0)
         if start is None and problem.largest_loss is not None:
-            # No example's hinge is above that at w = 0, where an oracle would have little to say.
+            # A bound of every hinge at w = 0, so no oracle calls are needed there.
             bounds.add_primal(problem.C * problem.largest_loss, risk.zero(), exact=False)
         return MultiPlaneState(
             bounds, risk.zero(), start=start, sigma=sigma, ask_average=not problem.enumerates
@@ -139,7 +139,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
             linear=factor * earlier.linear, square=factor**2 * earlier.square,
             frozen=earlier.frozen, pass_work=earlier.pass_work, n_earlier=earlier.serial,
             since=earlier.since, ask_average=not self.problem.enumerates,
-            # The held planes go on for as long as they do better than a pass without any gain.
+            # Rounds over held planes continue while they gain more than a pass without any gain.
             worked=earlier.pass_work, loses=earlier.loses, uncopied=math.inf,
         )  # fmt: skip
 
@@ -154,7 +154,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
                 answers = risk.ascend(state.w, point, self._todo(risk, state, ask))
             state.late = any(answer.late for answer in answers)
             if ask == "all" and state.late and math.isinf(sum(a.upper for a in answers)):
-                ask = "some"  # what was found holds, and certifies nothing
+                ask = "some"  # the found planes are valid, but there is no certificate
             primal = None
             with state.clock.phase("cuts"):
                 counted = self._freeze(risk, state, answers)
@@ -179,7 +179,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         return self.problem.working_eps(state.bounds.dual)
 
     def _whom_to_ask(self, state: MultiPlaneState, number: int) -> str:
-        """The oracle while it brings the dual more for its work than the held planes do."""
+        """Return the examples for oracle calls: "none" while held planes gain more for their work."""
         if state.bounds.w is None:
             return "all"
         if number == 1:
@@ -195,15 +195,15 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         return "all" if is_near else "some"
 
     def _estimated_gap(self, state: MultiPlaneState) -> float:
-        """What a certificate would say now: by the examples' shares, or if it falls as it has.
+        """Return an estimate of the gap: from the examples' shares, or from its fall so far.
 
-        Shares are known from when the oracle was last asked, so that they may be much too large.
+        Shares are those of the last oracle calls, so they may be much too large.
         """
         course = state.bounds.gap * math.exp(-state.fall * (1.0 + state.since))
         return min(state.unseen * state.gap, course)
 
     def _point(self, state: MultiPlaneState) -> np.ndarray | None:
-        """Where to ask about all: None for w itself."""
+        """Return the point of oracle calls on all examples; None for w itself."""
         if state.number == 1:
             return state.start
         return state.average if state.ask_average else None
@@ -232,8 +232,11 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         answers: Sequence[Ascended],
         before: tuple[float, float],
     ) -> float:
-        """P where all were asked, and D of the α that the round began with."""
-        asked = state.w if point is None else np.array(point)  # the average will move on
+        """Update the bounds: P at the point of the oracle calls, and D of the α before the round.
+
+        Return P.
+        """
+        asked = state.w if point is None else np.array(point)  # later rounds change the average
         self._certify_dual(risk, state, [a.holding for a in answers if a.holding is not None])
         mean = sum(answer.upper for answer in answers) / risk.total_weight
         primal = 0.5 * risk.point(asked).norm2 + self.problem.C * mean
@@ -252,10 +255,10 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
     def _certify_dual(
         self, risk: BlockRisk, state: MultiPlaneState, holdings: Sequence[Holding]
     ) -> None:
-        """w and D anew from the α that the round began with."""
+        """Compute w and D again from the α before the round."""
         frozen = state.frozen
         counted = [h for k, h in enumerate(holdings) if frozen is None or k not in frozen.blocks]
-        # A new array: the one that was asked about stays as it is.
+        # A new array, because the bounds may refer to the old one.
         state.w = risk.sum([h.a for h in counted])
         state.linear = sum(holding.b for holding in counted)
         model = risk.point(state.w)
@@ -269,10 +272,10 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
     def _freeze(
         self, risk: BlockRisk, state: MultiPlaneState, answers: Sequence[Ascended]
     ) -> Sequence[Ascended]:
-        """Keep what the blocks of lost workers had; they have begun anew. The answers that count.
+        """Freeze the points of lost workers' blocks, which begin anew; return the valid answers.
 
-        Workers may be lost while the others are asked what they have: what those had just answered
-        is lost, too.
+        Workers may be lost while the driver collects the other blocks' sums: then their answers of
+        this round are lost, too.
         """
         lost = {block for block, answer in enumerate(answers) if answer.lost}
         if not lost:
@@ -294,9 +297,9 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         ]
 
     def _take(self, risk: BlockRisk, state: MultiPlaneState, answers: Sequence[Ascended]) -> float:
-        """Add the blocks' changes to w, all by the one factor that is best; what they gained.
+        """Add the blocks' changes to w, all by the one best factor; return the gain of the dual.
 
-        Blocks that are finding again what was lost gain for themselves at first, and not for w.
+        Changes of blocks that regain lost planes do not count in w at first.
         """
         before = state.dual
         state.aside = frozenset() if state.frozen is None else state.frozen.blocks
@@ -306,7 +309,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         state.taken, best = step.taken, step.best
         state.linear += step.linear
         state.square += step.longer
-        # A difference: what is lost in the dual's rounding is no gain to go on for.
+        # The difference, because a gain below the dual's rounding is none.
         gain = state.dual - before
         if state.frozen is not None:
             regaining = [answers[k] for k in sorted(state.aside)]
@@ -319,11 +322,11 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         self, model: LinearPoint, state: MultiPlaneState, frozen: Frozen,
         answers: Sequence[Ascended],
     ) -> tuple[Step, float]:  # fmt: skip
-        """Let live take its best step, and then frozen the best one towards live.
+        """Move live by its best step, and then frozen by the best one towards live.
 
         Returns
         -------
-        live's step, and what it gains of the dual that there would be with live in w
+        live's step, and its gain of the dual if live were in w
         """
         point, linear = model.minus(frozen.apart), state.linear - frozen.linear
         before = linear - 0.5 * point.norm2
@@ -341,18 +344,18 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         return live, gain
 
     def _is_exact(self, answers: Sequence[Ascended]) -> bool:
-        """Whether the changes are wanted as they are, although a part of them may be better."""
+        """Return whether to add whole changes, even if a part of them were better."""
         return False
 
     def _adapt(self, state: MultiPlaneState, best: float, n_blocks: int) -> None:
-        """Let σ′ follow how far the blocks could have gone together."""
+        """Adapt σ′ to the best common step of the blocks."""
         if best < 1:
             state.sigma = min(float(n_blocks), GROW * state.sigma)
         elif best > ROOM:
             state.sigma = max(1.0, SHRINK * state.sigma)
 
     def _begin_count(self, risk: BlockRisk, state: MultiPlaneState, ask: str) -> None:
-        """A round has asked the oracle: gains and work are counted from it on."""
+        """Begin new counts of gain and work after a round with oracle calls."""
         n_parts = self._n_parts(risk)
         state.n_asked += 1
         part = 1.0 if self.problem.enumerates else self.options.ask_share / n_parts
@@ -383,11 +386,11 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         state.plane_bytes = sum(answer.n_bytes for answer in answers)
 
     def _back_up(self, risk: BlockRisk, state: MultiPlaneState) -> str | None:
-        """Once workers get lost, keep a copy of all planes where the next loss cannot take them.
+        """Copy all planes to the driver from time to time, once workers have been lost.
 
-        A worker that is built again begins with that copy, while the driver still counts what the
-        lost one had at the end: without copies, losses that come sooner than all is found again
-        would allow no progress. Return what to note where there can be no copy.
+        A rebuilt worker begins with that copy, while the lost worker's last point still counts in
+        w. Without copies, there would be no progress if losses come faster than workers regain
+        their planes. Return a note if there is no room for a copy.
         """
         if not state.loses or state.uncopied < COPY_WORK * state.plane_bytes:
             return None
@@ -420,7 +423,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         )
 
     def _own(self, state: MultiPlaneState) -> dict[str, float]:
-        """The values of the columns that are the solver's own."""
+        """Return the values of the solver's own columns."""
         return {
             "violation": state.gap / self.problem.C,
             "n_support_planes": state.n_support,
@@ -429,14 +432,14 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
 
 
 class Step(NamedTuple):
-    """How far w has gone along the blocks' changes.
+    """The step of w along the blocks' changes.
 
     Parameters
     ----------
     taken, best : float
-        The part of them that was added, and the one that would be best if it could be above 1.
+        The part of them that was added, and the best one if it could be above 1.
     linear, longer : float
-        By how much Σ α·q and ‖w‖² have grown.
+        The growth of Σ α·q and of ‖w‖².
     """
 
     taken: float
@@ -446,9 +449,9 @@ class Step(NamedTuple):
 
     @classmethod
     def of(cls, point: LinearPoint, answers: Sequence[Ascended], whole: bool = False) -> Step:
-        """Add to the point, in its place, the part of the changes that is best for the dual.
+        """Add the best part of the changes for the dual to the point, in place.
 
-        `whole` says that they are added as they are.
+        With `whole`, add the whole changes.
         """
         changes, ones = [answer.u for answer in answers], np.ones(len(answers))
         linear = sum(answer.linear for answer in answers)

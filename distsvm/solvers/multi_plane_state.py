@@ -1,4 +1,4 @@
-"""What the dual ascent knows between two rounds."""
+"""The state of the dual ascent between two rounds."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ from distsvm.solvers.state import State, kept_float, kept_int, kept_vector
 
 @dataclass
 class MultiPlaneState(State):
-    """w = Σ α·p and linear = Σ α·q of the workers' α, and the bounds they have led to.
+    """w = Σ α·p and linear = Σ α·q of the workers' α, the bounds, and statistics of rounds.
 
     Parameters
     ----------
     square : float
         ‖w‖².
     taken : float
-        The part of the workers' last changes that w has taken over.
+        The part of the workers' last changes that was added to w.
     aside, regained : frozenset of int, float
-        Blocks of which another part was taken, as they were finding again what was lost; and which.
+        Blocks that were regaining lost planes, and the part of their last changes that was added.
     average : array or None
-        w averaged over the last rounds, as a place to ask about all examples.
+        w averaged over the last rounds, a point for oracle calls on all examples.
     ask_average : bool
-        Whether the next question about all is put there.
+        Whether the next round with all examples is at this average.
     gained, worked : float
-        Dual and work since the last round with oracle calls began.
+        Gain of the dual and work since the last round with oracle calls began.
     rate : float
-        The dual gained for a unit of work in the last round.
+        Gain of the dual for a unit of work in the last round.
     n_asked : int
         Rounds with oracle calls so far.
     since : float
-        The part of the examples that rounds have asked about since the last that asked about all.
+        Oracle calls since the last round on all examples, as a part of the examples.
     gap, held_gap : float
-        The examples' shares of the gap, when the oracle was last asked, and by the held planes.
+        Sums of the examples' shares of the gap, at the last oracle calls, and by the held planes.
     unseen : float
-        How many times as large as those shares the certified gap was, when it was last certified.
+        Certified gap divided by the sum of those shares, at the last certificate.
     fall : float
-        By how much the logarithm of the certified gap fell with each pass before the last one.
+        Fall of the logarithm of the certified gap in each pass before the last certificate.
     frozen : Frozen or None
-        What lost workers had, as long as it is of use.
+        The point of lost workers, as long as it counts in w.
     pass_work : float
-        Of the last round that asked about all.
+        Work of the last round with all examples.
     n_earlier : int
-        Rounds at other values of C that the workers have taken part in.
+        Rounds of the workers at other values of C.
     loses, copies, uncopied : bool, bool, float
-        Whether workers have been lost in this session, whether the driver can hold copies of their
-        planes, and the work since the last copy.
+        Whether workers have been lost in this session, whether the driver has room for copies of
+        their planes, and the work since the last copy.
     """
 
     VECTORS: ClassVar[frozenset[str]] = frozenset({"w", "frozen_a", "frozen_apart"})
@@ -96,11 +96,11 @@ class MultiPlaneState(State):
 
     @property
     def serial(self) -> int:
-        """The number of the round among all that the workers have taken part in."""
+        """The number of the round among all rounds of the workers."""
         return self.n_earlier + self.number
 
     def regain(self) -> Regain | None:
-        """What is different for blocks of lost workers in the next round."""
+        """Return the next round's exceptions for blocks of lost workers; None without such."""
         if self.frozen is None:
             return Regain(self.aside, self.regained, None) if self.aside else None
         return Regain(self.frozen.blocks, self.regained, self.w - self.frozen.apart.w)

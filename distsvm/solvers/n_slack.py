@@ -26,20 +26,20 @@ from distsvm.solvers.state import State, kept_float, kept_int
 from distsvm.wording import Setting, Value, message
 from distsvm.workers.ask_part import AskPartMaker
 
-# ε is this part of what the wished gap allows: the rest is for the QP.
+# ε is this part of the violation that the target gap allows; the rest is for the QP.
 EPS_SHARE = 0.9
-# The QP's own gap is brought to this part of the gap that the run works towards.
+# The QP is solved to this part of the gap that the run works towards.
 QP_SHARE = 0.05
-# Before any gap is certified, to this part of the dual value.
+# Before the first certified gap, the QP is solved to this part of the dual value.
 FIRST_QP_SHARE = 1e-3
-# With rel_gap alone the run works at first towards this part of the gap that it has.
+# With rel_gap alone the run works at first towards this part of its current gap.
 GAP_SHARE = 0.1
-# ε and the QP's share of the gap after a pass that found nothing and did not end the run.
+# Factor of ε and of the QP's tolerance after a pass without new planes that did not end the run.
 TIGHTER = 0.5
 MAX_SWEEPS = 2000
-# A hard margin whose w would have to be so many times longer than max q / max ‖p‖ counts as none.
+# Data has no hard margin if w must be longer than LONGEST · max q / max ‖p‖.
 LONGEST = 1e4
-# Of an example's Σ α, in parts of the largest: examples with less have little to do with it.
+# An error names examples whose Σ α is above this part of the largest.
 CONCERNED = 0.01
 SHOWN = 5
 
@@ -50,7 +50,7 @@ class NSlackOptions(SolverOptions):
 
     batch: int = option(
         100, kind=whole(least=1), metavar="N", unit="planes",
-        help="solve the QP after so many new planes, and after each pass over the examples",
+        help="solve the QP after this many new planes, and after each pass over the examples",
     )  # fmt: skip
     ascent: str = option(
         "full", kind=choice("full", "subspace"), metavar="KIND",
@@ -64,7 +64,7 @@ class NSlackOptions(SolverOptions):
     )  # fmt: skip
     idle_planes: int = option(
         50, kind=whole(least=1), metavar="N",
-        help="drop a plane whose α was 0 in so many solves",
+        help="drop a plane after this many solves in a row with α = 0",
     )  # fmt: skip
 
     def check_with(self, config: Any) -> None:
@@ -91,24 +91,24 @@ class NSlackOptions(SolverOptions):
 
 @dataclass
 class NSlackState(State):
-    """The working set, and where the pass over the examples is.
+    """The working set, and the progress of the pass over the examples.
 
     Parameters
     ----------
     cursor : int64 array
         The next example of each host.
     whole, exact : bool
-        Whether all of the pass was asked at one w, and answered exactly.
+        Whether all oracle calls of the pass were at one w, and whether all were exact.
     total, worst : float
-        Of the pass so far; see Violated.
+        Violated.total and Violated.worst of the pass so far.
     n_found, n_pending : int
-        New planes of the pass so far, and those since the last solve.
+        New planes of the pass so far, and new planes since the last solve.
     n_added : int
         |S| of the paper: new planes since the run began.
     rate : float
-        New planes for each example asked about, in the last round.
+        New planes per oracle call in the last round.
     tight : float
-        What ε and the QP's precision are multiplied by; smaller after passes without new planes.
+        Factor of ε and of the QP's tolerance; smaller after passes without new planes.
     """
 
     planes: PlaneSet = field(default_factory=lambda: PlaneSet(0))
@@ -145,7 +145,7 @@ class NSlackState(State):
 
 @dataclass(frozen=True)
 class NSlack(Solver[AskRisk, NSlackState]):
-    """Each round asks about the next examples of a pass at one w; new planes bring a new w."""
+    """Each round calls the oracle on the next examples of a pass at one w, and adds new planes."""
 
     name: ClassVar[str] = "n-slack"
     Options: ClassVar[type[SolverOptions]] = NSlackOptions
@@ -224,7 +224,7 @@ class NSlack(Solver[AskRisk, NSlackState]):
                 self._end_pass(risk, state, values[0], before)
             elif is_full:
                 self._solve(risk, state)
-                state.whole = False  # the rest of the pass is asked at another w
+                state.whole = False  # the rest of the pass is at another w
             yield self._record(risk, state, *values)
 
     def is_forced(self, state: NSlackState) -> bool:
@@ -237,12 +237,12 @@ class NSlack(Solver[AskRisk, NSlackState]):
         return self.problem.penalty == "hard"
 
     def _slack(self, risk: AskRisk, state: NSlackState) -> np.ndarray:
-        """ξ of every example at w, as far as the working set shows it; none with a hard margin."""
+        """Return the working set's bound of each example's ξ at w; zeros with a hard margin."""
         n = risk.weight.size
         return np.zeros(n) if self._is_hard else state.planes.slack(state.w, n)
 
     def _eps(self, risk: AskRisk, state: NSlackState, slack: np.ndarray) -> float:
-        """The violation from which on planes are added, which allows the gap that is wished for.
+        """Return the least violation of new planes, such that the target gap can be reached.
 
         Gaps are at most C·ε, and C·ε·(mean ξ) + C·ε²/2 for the quadratic penalty. With a hard
         margin ε is relative, and the gap about 2·ε of the primal value.
@@ -257,14 +257,14 @@ class NSlack(Solver[AskRisk, NSlackState]):
         return math.sqrt(mean**2 + 2 * eps) - mean
 
     def _working_gap(self, state: NSlackState) -> float:
-        """The gap to work towards: the wished one, or with rel_gap alone a part of the last."""
+        """Return the gap to work towards: the target, or with rel_gap alone a part of the last."""
         wished = self.problem.C * self.problem.working_eps(state.bounds.dual)
         if self.problem.target.eps is not None or math.isinf(state.bounds.gap):
             return wished
         return max(wished, GAP_SHARE * state.bounds.gap)
 
     def _stop(self, risk: AskRisk, state: NSlackState) -> np.ndarray:
-        """Where the round ends at each host: after about as many examples as fill the batch."""
+        """Return the end of the round at each host, such that its examples about fill the batch."""
         left = risk.sizes - state.cursor
         if state.rate <= 0:
             return risk.sizes
@@ -277,9 +277,9 @@ class NSlack(Solver[AskRisk, NSlackState]):
         self, risk: AskRisk, state: NSlackState, answers: Sequence[Violated], stop: np.ndarray,
         room: int,
     ) -> bool:  # fmt: skip
-        """Add the new planes in the order of hosts, and say whether they fill the batch.
+        """Add the new planes in the order of hosts, and return whether they fill the batch.
 
-        What is beyond the batch is left alone, and its examples are asked about again.
+        Planes beyond the batch are left out, and a later round searches their examples again.
         """
         planes, cursor, n_new, n_added = state.planes, state.cursor.copy(), 0, 0
         state.late = any(answer.late for answer in answers)
@@ -309,7 +309,7 @@ class NSlack(Solver[AskRisk, NSlackState]):
         return n_added == room > 0
 
     def _certify(self, risk: AskRisk, state: NSlackState) -> tuple[float | None, float | None]:
-        """P and R at w, or P of w as long as the smallest margin wants; none without margins."""
+        """Return P and R at w. With a hard margin, return P of the scaled w, or None, and None."""
         half = 0.5 * risk.point(state.w).norm2
         if not self._is_hard:
             mean = state.total / risk.total_weight
@@ -326,7 +326,7 @@ class NSlack(Solver[AskRisk, NSlackState]):
     def _end_pass(
         self, risk: AskRisk, state: NSlackState, primal: float | None, before: tuple[float, float]
     ) -> None:
-        """Solve before the next pass; a pass that found nothing at one w makes ε smaller."""
+        """Solve before the next pass; reduce ε after a pass at one w without new planes."""
         if state.whole and not state.n_found:
             state.tight *= TIGHTER
             self._solve(risk, state, everything=True)
@@ -340,7 +340,7 @@ class NSlack(Solver[AskRisk, NSlackState]):
     # --- the QP ----------------------------------------------------------------------------
 
     def _solve(self, risk: AskRisk, state: NSlackState, everything: bool = False) -> None:
-        """Raise the dual over the working set from the last α; then w and D anew."""
+        """Raise the dual over the working set from the last α; then update w and D."""
         planes = state.planes
         if not len(planes):
             return
@@ -372,7 +372,7 @@ class NSlack(Solver[AskRisk, NSlackState]):
             self._add_dual(risk, state)
 
     def _prices(self, risk: AskRisk, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The most that Σ α of examples of these weights may be, and what its square costs."""
+        """Return the caps of Σ α of examples with these weights, and the factors d of (Σ α)²/2."""
         none = np.zeros(weight.size)
         if self._is_hard:
             return none + np.inf, none
@@ -380,7 +380,7 @@ class NSlack(Solver[AskRisk, NSlackState]):
         return (share, none) if self.problem.penalty == "linear" else (none + np.inf, 1.0 / share)
 
     def _tol(self, state: NSlackState) -> float:
-        """The gap that the QP may leave."""
+        """Return the tolerance of the QP's gap."""
         share = QP_SHARE * state.tight
         if self._is_hard:
             return share * (self.problem.target.rel_gap or 0.0)
@@ -400,7 +400,7 @@ class NSlack(Solver[AskRisk, NSlackState]):
 
     @staticmethod
     def _longest(planes: PlaneSet) -> float:
-        """The ‖w‖ from which on no w is looked for that has all margins."""
+        """Return the largest ‖w‖ of the search for a w that has all margins."""
         radius = math.sqrt(float(planes.norm.max(initial=0.0)))
         return LONGEST * float(planes.q.max(initial=0.0)) / radius if radius else 0.0
 
@@ -444,7 +444,7 @@ class NSlack(Solver[AskRisk, NSlackState]):
                 )
             )
 
-    # --- what is told ----------------------------------------------------------------------
+    # --- history ---------------------------------------------------------------------------
 
     def _record(
         self, risk: AskRisk, state: NSlackState, primal: float | None, mean: float | None
@@ -468,9 +468,9 @@ class NSlack(Solver[AskRisk, NSlackState]):
         )  # fmt: skip
 
     def _theorem_18(self, risk: AskRisk, eps: float) -> float:
-        """The theorem's bound of the planes added; 0 where it does not hold or is not known.
+        """Return the theorem's bound of the planes added; 0 if it does not hold or is unknown.
 
-        It holds for weights of 1, and wants max ‖ψ‖².
+        It holds for weights of 1, and needs max ‖ψ‖².
         """
         problem, n = self.problem, risk.weight.size
         square, loss, C = problem.square_radius, problem.most_loss, problem.C

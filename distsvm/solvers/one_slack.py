@@ -26,20 +26,20 @@ from distsvm.solvers.state import State, kept_float, kept_int
 from distsvm.wording import Setting, Value, message
 from distsvm.workers.cut_part import CutPartMaker
 
-# The QP's gap is brought to this part of the round's estimated gap C·violation.
+# The QP is solved to this part of the round's estimated gap C·violation.
 QP_SHARE = 0.1
-# A cached cut is taken while it is violated by this part of that of the oracle's last cut.
+# A cached cut needs at least this part of the violation of the oracle's last cut.
 CACHE_SHARE = 0.1
-# The model's own w is asked about, stabilised or not, after a cut of all examples whose violation
-# was below this part of gap/C.
+# Even with stabilisation the oracle is called at the model's own w, if the last cut of all examples
+# had a violation below this part of gap/C.
 TRUST = 0.1
 # A violation below this part of the slack is rounding.
 ROUNDING = 1e-13
 
 
-# Planes of each example in the cache, where scoring them is cheaper than the oracle.
+# Planes of each example in the cache, if scoring them is cheaper than the oracle.
 CACHE_SIZE = 10
-# The line search keeps cuts only for its own direction: so many a block, unless told otherwise.
+# The line search needs cuts only for its own direction: this is its default of max_cuts per block.
 LINE_SEARCH_CUTS = 50
 
 
@@ -50,30 +50,30 @@ class OneSlackOptions(SolverOptions):
     cache_size: int | str = option(
         "auto", kind=whole(least=0).or_word("auto"), metavar="N", unit="planes",
         usual="auto, 10, or 0 for classes, whose oracle costs no more than a cache",
-        help="planes kept for each example; 0 for none",
+        help="cached planes of each example; 0 for none",
     )  # fmt: skip
     refresh_fraction: float = option(
         1.0, kind=share, metavar="F",
-        help="the part of the examples to ask the oracle about at a time when the caches fail",
+        help="the part of the examples for oracle calls at a time when the caches fail",
     )  # fmt: skip
     stabilise: float = option(
         0.3, kind=share, metavar="MU",
-        help="µ: ask the oracle at (1 − µ)·w_best + µ·w_model; 1 is the method of the paper",
+        help="µ: call the oracle at (1 − µ)·w_best + µ·w_model; 1 is the method of the paper",
     )  # fmt: skip
     qp: str = option(
         "native", kind=Text(QP_PATTERN, QP_NAMES), metavar="NAME",
-        help="what solves the small QP: native, cvxpy, cvxpy:SOLVER, or line-search for a step "
-        "instead of it",
+        help="the solver of the small QP: native, cvxpy, cvxpy:SOLVER; or line-search, which takes "
+        "one step in its place",
     )  # fmt: skip
     idle_solves: int = option(
         50,
         kind=whole(least=1),
         metavar="N",
-        help="drop a cut whose α was 0 in so many solves",
+        help="drop a cut after this many solves in a row with α = 0",
     )
     max_cuts: int | None = option(
         None, kind=whole(least=3), metavar="N", usual="none, 50 a block for line-search",
-        help="above it, cuts are replaced by their sum Σ α·cut; at least 2·{n_blocks} + 1",
+        help="above it, the sum Σ α·cut replaces cuts; at least 2·{n_blocks} + 1",
     )  # fmt: skip
 
     def check_with(self, config: Any) -> None:
@@ -98,14 +98,14 @@ class OneSlackOptions(SolverOptions):
 
 @dataclass
 class OneSlackState(State):
-    """The working set, the bounds, and w of the model they make.
+    """The working set, the bounds, and the model's w.
 
     Parameters
     ----------
     asked_violation, full_violation : float
-        Of the last cut from the oracle, and of the last one that asked about all examples.
+        Violations of the last cut from the oracle, and of the last cut of all examples.
     sharpness : float
-        How much more precisely the QP is solved than a round deserves, after rounds without gain.
+        Factor of the QP's tolerance, which falls after rounds without gain.
     """
 
     working: WorkingSet = field(default_factory=lambda: WorkingSet(np.zeros(1)))
@@ -126,9 +126,9 @@ class OneSlackState(State):
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The cuts of a round: how and where they were found, and how much they are violated.
+    """The cuts of a round: their kind, the point of the oracle calls, and their violation.
 
-    Violation is (b − ⟨a, w⟩) − ξ at the model's w, whatever `point` was asked, over all blocks.
+    Violation is (b − ⟨a, w⟩) − ξ at the model's w, whatever the `point`, over all blocks.
     """
 
     kind: str
@@ -140,7 +140,7 @@ class Found:
 
 @dataclass(frozen=True)
 class OneSlack(Solver[CutRisk, OneSlackState]):
-    """One slack for all examples, or one a block of shards."""
+    """One slack for all examples, or one for each block of shards."""
 
     name: ClassVar[str] = "one-slack"
     Options: ClassVar[type[SolverOptions]] = OneSlackOptions
@@ -172,7 +172,7 @@ class OneSlack(Solver[CutRisk, OneSlackState]):
 
     @property
     def cache_size(self) -> int:
-        """Planes kept of each example; "auto" is settled by then."""
+        """Cached planes of each example; requires a number in the place of "auto"."""
         return int(self.options.cache_size)
 
     def risk_kind(self) -> type[CutRisk]:
@@ -186,7 +186,7 @@ class OneSlack(Solver[CutRisk, OneSlackState]):
     def restore(self, risk: CutRisk, arrays: Mapping[str, np.ndarray]) -> OneSlackState:
         state = super().restore(risk, arrays)
         state.working = WorkingSet.from_arrays(state.working.limit, dict(arrays), risk.dim)
-        if arrays["reals"].size == 2:  # violations of partial rounds were not kept apart once
+        if arrays["reals"].size == 2:  # earlier versions had one violation for all rounds
             state.full_violation = state.asked_violation
         return state
 
@@ -223,7 +223,7 @@ class OneSlack(Solver[CutRisk, OneSlackState]):
         return self.problem.working_eps(state.bounds.dual)
 
     def _find(self, risk: CutRisk, state: OneSlackState) -> Found:
-        """A violated cut from the caches if they have one, else from the oracle."""
+        """Return violated cuts from the caches if they have any, else from the oracle."""
         slack, eps = state.working.slack(), self._eps(state)
         must_certify = state.number in (1, self.problem.max_rounds)
         model, fraction = risk.point(state.w), self.options.refresh_fraction
@@ -258,20 +258,20 @@ class OneSlack(Solver[CutRisk, OneSlackState]):
                     return some
 
     def _point(self, risk: CutRisk, state: OneSlackState) -> np.ndarray:
-        """Where to ask the oracle: at the model's w, or drawn towards the best w so far."""
+        """Return the point of oracle calls: the model's w, or a mixture with the best w so far."""
         if state.number == 1 and state.start is not None:
             return state.start
         if self.options.stabilise == 1 or state.bounds.w is None:
             return state.w
-        # The last cut of all examples said little against the model: let it show its own w. A part
-        # of the examples is always violated less, and says nothing here.
+        # If the last cut of all examples has a small violation, use the model's own w. Cuts of a
+        # part of the examples always have smaller violations, so they do not count here.
         if state.full_violation <= TRUST * state.bounds.gap / self.problem.C:
             return state.w
         best, model = risk.point(state.bounds.w), risk.point(state.w)
         return best.mix(model, self.options.stabilise).w
 
     def _certify(self, risk: CutRisk, state: OneSlackState, found: Found) -> float | None:
-        """P at the point that was asked; only a fresh round may say."""
+        """Return P at the point of the oracle calls; None unless the round is fresh."""
         if found.kind != "cached":
             state.asked_violation = max(0.0, found.violation)
         if not found.answer.fresh:
@@ -302,7 +302,7 @@ class OneSlack(Solver[CutRisk, OneSlackState]):
     def _solve(
         self, risk: CutRisk, state: OneSlackState, qp: QPSolver, violation: float
     ) -> QPSolution:
-        """Solve the QP as precisely as this round deserves, from the last α; then w and D anew."""
+        """Solve the QP from the last α, as precisely as the round needs; then update w and D."""
         working = state.working
         estimated_gap = self.problem.C * max(violation, self._eps(state))
         if violation <= 0 and math.isfinite(state.bounds.gap):
@@ -318,7 +318,7 @@ class OneSlack(Solver[CutRisk, OneSlackState]):
         return solution
 
     def _watch(self, state: OneSlackState, found: Found, before: tuple[float, float]) -> None:
-        """Notice when rounding, or a QP solved too loosely, keeps the bounds where they are."""
+        """Count rounds that move no bound, because of rounding or an imprecise QP solution."""
         if found.kind != "fresh":
             return
         if (state.bounds.primal, state.bounds.dual) == before:
@@ -361,9 +361,9 @@ class OneSlack(Solver[CutRisk, OneSlackState]):
     def bound_on_rounds(
         self, n_blocks: int, square_radius: float | None, largest_loss: float
     ) -> int | None:
-        """Theorems 5 and 6 of the paper, where they hold: one slack, the QP, the oracle asked at w.
+        """Return the bound of Theorems 5 and 6 of the paper: one slack, the QP, oracle calls at w.
 
-        None elsewhere, and where max ‖ψ‖² is not known or eps is not given, 0 or too large.
+        None elsewhere, and if max ‖ψ‖² is unknown, or eps is not given, 0 or too large.
         """
         problem, options, eps = self.problem, self.options, self.problem.target.eps
         holds = n_blocks == 1 and options.stabilise == 1 and options.qp != "line-search"

@@ -15,19 +15,19 @@ class SolverOptions:
         check_fields(self)
 
     def check_with(self, config: Any) -> None:
-        """Refuse what does not go with the TrainConfig that these options are part of."""
+        """Refuse options that contradict the TrainConfig that they are part of."""
 
     def check_here(self) -> None:
-        """Refuse what this machine lacks the packages for."""
+        """Refuse options whose packages are not installed on this machine."""
 
 
 def solver_options() -> dict[str, type[SolverOptions]]:
-    """The dataclass of options of every solver, by the solver's name."""
+    """Return every solver's dataclass of options, by the solver's name."""
     return {name: solver.Options for name, solver in solvers().items()}
 
 
 def options_of_solvers() -> dict[str, Option]:
-    """Every solver's options by name; solvers that share a name share what the first says of it."""
+    """Return all solvers' options by name; of options with one name, the first declaration."""
     found: dict[str, Option] = {}
     for cls in solver_options().values():
         found = {**declared(cls), **found}

@@ -1,4 +1,4 @@
-"""One round of a run, as data: what every solver tells, and what only one of them does."""
+"""One round of a run, as data: columns of all solvers, and columns of the run's solver."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any
 from distsvm.registry import solvers
 
 EXACT = 2.0**53
-"""Below it, a whole number that was written as a float is that number."""
+"""Below it, a float that holds a whole number is exact."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the history, as its solver wants it shown.
+    """A column of the history, and how to show it.
 
     Parameters
     ----------
     name : str
         Its key in Round.own, or the name of a common column.
     label : str
-        What tables, charts and the live display call it; empty for columns that they do not show.
+        Its title in tables, charts and the live display; empty for columns that they do not show.
     help : str
-        What it counts or measures, and in which unit.
+        Its meaning and its unit.
     support : str
-        For a stock of cuts or planes: the column that counts those with α > 0.
+        For a number of cuts or planes: the column with the number of those with α > 0.
     only_if_any : bool
-        Whether it is shown only where it is not 0.
+        Whether to show it only if it is not 0.
     """
 
     name: str
@@ -38,16 +38,16 @@ class Column:
     only_if_any: bool = False
 
     def text(self, record: Round) -> str:
-        """Its value after a round, for people."""
+        """Return its value after a round as text."""
         return _shown(record.value(self.name))
 
     def support_text(self, record: Round) -> str:
-        """How many of the stock have α > 0, for people."""
+        """Return the number of those with α > 0 as text."""
         return _shown(record.value(self.support))
 
 
 def _shown(value: float | None) -> str:
-    """Whole numbers with thousands apart, others with three digits."""
+    """Return whole numbers with separators of thousands, others with three digits."""
     value = value or 0
     return f"{value:,.0f}" if abs(value) < EXACT and value == int(value) else f"{value:.3g}"
 
@@ -71,24 +71,24 @@ class Round:
     w_norm : float
         ‖w‖ of the model after the round.
     n_oracle_calls, n_cache_hits, n_planes : int
-        Since the run began; planes that the workers hold now. A cache hit is an example that was
-        served from held planes.
+        Oracle calls and cache hits since the run began, and planes that the workers hold now. A
+        cache hit is an example that took a held plane in the place of an oracle call.
     plane_bytes : int
-        The memory that the held planes take, beside the room that was there from the start.
+        Memory of the held planes, beside the memory that workers take from the start.
     seconds : dict of phase to float
         Since the run began, by phase: oracle, cache, qp, cuts (products and sums of vectors).
     solver : str
-        The name of the solver, under which the history has `own`.
+        The name of the solver, which is the key of `own` in the history.
     own : dict
         The solver's own columns by name; see Solver.columns.
     elapsed_s : float
-        Since the run began, earlier sessions of a resumed run included.
+        Seconds since the run began, earlier sessions of a resumed run included.
     validation_loss, validation_accuracy : float or None
-        Of the best w so far, after a fresh round, where there is validation data.
+        Scores of the best w so far, after a fresh round, if there is validation data.
     busy_s, n_restarts :
-        Seconds each worker has worked in this session, and how often one was built again.
+        Seconds of work of each worker in this session, and the number of rebuilt workers.
     note : str or None
-        What was out of the ordinary: planes lost when the run was resumed, workers lost or joined.
+        Unusual events: planes lost when the run was resumed, workers lost or joined.
     """
 
     number: int
@@ -114,17 +114,17 @@ class Round:
     note: str | None = None
 
     def value(self, name: str) -> float | None:
-        """The value of a column, common or the solver's own; None where there is no such column."""
+        """Return the value of a common column or of the solver's own; None if there is none."""
         return self.own[name] if name in self.own else getattr(self, name, None)
 
     def as_dict(self) -> dict[str, Any]:
-        """The round in JSON's terms: the solver's own columns are under its name."""
+        """Return the round as JSON-able data; the solver's own columns are under its name."""
         data = asdict(self)
         return data | {data["solver"]: data.pop("own")}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Round:
-        """Return the round that as_dict gave; null in the place of a number is one JSON lacks."""
+        """Return the round from the result of `as_dict`; null stands for inf, −inf and nan."""
         data = data if "solver" in data else _of_earlier_versions(data)
         name = data["solver"]
         own = data.get(name)
@@ -144,7 +144,7 @@ class Round:
 
 
 def shown_columns(record: Round) -> list[Column]:
-    """The columns of the record's solver that have a label; none where nobody knows the solver."""
+    """Return the columns of the record's solver that have a label; none of an unknown solver."""
     solver = solvers().get(record.solver)
     return [
         column
@@ -154,7 +154,7 @@ def shown_columns(record: Round) -> list[Column]:
 
 
 _UNKNOWN = {"best_primal": math.inf, "gap": math.inf, "dual": -math.inf}
-"""What a bound is before anything is known of it."""
+"""The initial values of the bounds."""
 
 _EARLIER = {
     "one-slack": (
@@ -162,11 +162,11 @@ _EARLIER = {
     ),
     "multi-plane": ("violation", "n_support_planes", "n_refused_planes"),
 }  # fmt: skip
-"""The columns that earlier versions wrote between the common ones, with zeros for the other's."""
+"""The columns of two solvers that earlier versions wrote among the common ones."""
 
 
 def _of_earlier_versions(data: dict[str, Any]) -> dict[str, Any]:
-    """A line in which all columns of both solvers stand beside the common ones."""
+    """Return a line in today's form from one with both solvers' columns among the common ones."""
     name = "one-slack" if data["n_cuts"] > 0 or data["n_planes"] == 0 else "multi-plane"
     own = {key: data[key] for key in _EARLIER[name] if key in data}
     known = {key for columns in _EARLIER.values() for key in columns}
@@ -191,6 +191,6 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "dict[str, float]": _is_table,
     "tuple[float, ...]": lambda value: all(map(_is_number, value)),
 }
-"""Whether a value is of the type that a field of Round has; files may hold anything."""
+"""Checks that a value from a file has the type of its field of Round."""
 
 _NAMES = frozenset(own.name for own in fields(Round))

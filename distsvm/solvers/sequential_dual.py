@@ -1,7 +1,7 @@
 """The sequential dual method for classes (Keerthi et al., KDD 2008): one example after another.
 
-Each visit solves the dual over all α of one example exactly. Rounds, and what happens where blocks
-of examples are visited side by side or workers are lost, are those of the multi-plane ascent.
+Each visit solves the dual over all α of one example exactly. Rounds, parallel blocks and lost
+workers are as in the multi-plane ascent.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from distsvm.workers.sequential_part import SequentialPartMaker
 
 FORMULATIONS = ("crammer-singer", "weston-watkins", "one-vs-rest")
 
-# After so many rounds without one that certifies, the next does, however far the target seems.
+# After this many rounds without a certificate the next one certifies, even far from the target.
 MOST_UNCERTIFIED = 10.0
 
 
@@ -37,24 +37,24 @@ class SequentialDualOptions(SolverOptions):
 
     formulation: str = option(
         FORMULATIONS[0], kind=choice(*FORMULATIONS), metavar="NAME",
-        help="classes: what H is. crammer-singer: max_ŷ Δ + s_ŷ − s_y, the hinge of the worst "
+        help="classes: the hinge H. crammer-singer: max_ŷ Δ + s_ŷ − s_y, the hinge of the worst "
         "class; weston-watkins: Σ_ŷ max(0, Δ + s_ŷ − s_y) over ŷ ≠ y; one-vs-rest: max(0, Δ − s_y) "
         "+ Σ_ŷ max(0, Δ + s_ŷ). The last two are for zero-one losses",
     )  # fmt: skip
-    # Of multi-plane's options: no block asks about a part, and α of all examples have to be held.
+    # Multi-plane's options: no block asks about a part, and the α of all examples must be held.
     ask_share: ClassVar[float] = 1.0
     plane_memory_mb: ClassVar[float] = math.inf
 
 
 @dataclass(frozen=True)
 class SequentialDual(MultiPlane):
-    """Rounds of visits, and a round that certifies where the target seems to be reached."""
+    """Rounds of visits, and a round that certifies when the target seems to be reached."""
 
     name: ClassVar[str] = "sequential-dual"
     Options: ClassVar[type[SolverOptions]] = SequentialDualOptions
     needs: ClassVar[frozenset[str]] = frozenset({"sequential"})
     columns: ClassVar[tuple[Column, ...]] = (
-        Column("violation", "", "the examples' shares of the gap, as last known, over C"),
+        Column("violation", "", "sum of the examples' last computed shares of the gap, over C"),
         Column("n_planes", "α > 0", "α of examples and classes that are above 0"),
     )
 
@@ -65,7 +65,7 @@ class SequentialDual(MultiPlane):
         if place.limited:
             raise ConfigError(
                 message(
-                    "{worker_memory_mb} and {}: this solver has its examples in memory; expected "
+                    "{worker_memory_mb} and {}: this solver needs its examples in memory; expected "
                     "another solver",
                     Setting("solver", cls.name),
                 )
@@ -78,11 +78,11 @@ class SequentialDual(MultiPlane):
     # --- the steps of a round --------------------------------------------------------------
 
     def _eps(self, state: MultiPlaneState) -> float:
-        """As the dual is now: rounds that certify are few."""
+        """Return the eps for the current dual, because certificates are rare."""
         return self.problem.working_eps(max(state.bounds.dual, state.dual))
 
     def _whom_to_ask(self, state: MultiPlaneState, number: int) -> str:
-        """All, to certify, once the shares of the gap that visits have seen come to the target."""
+        """Return "all", to certify, once the visits' shares of the gap reach the target."""
         if number == 1:
             return "some" if state.start is None else "all"
         if state.since == 0:
@@ -91,13 +91,13 @@ class SequentialDual(MultiPlane):
         return "all" if near or state.since >= MOST_UNCERTIFIED else "some"
 
     def _begin_count(self, risk: BlockRisk, state: MultiPlaneState, ask: str) -> None:
-        """Rounds since one that certified are counted; no averaged w is kept."""
+        """Count the rounds since the last certificate; there is no averaged w."""
         state.n_asked += 1
         state.since = 0.0 if ask == "all" else state.since + 1.0
         state.gained = state.worked = 0.0
 
     def _is_exact(self, answers: Sequence[Ascended]) -> bool:
-        """One block's visits raise the dual: to go back on them would take α off their bounds."""
+        """Return whether there is one block: a part of its change would take α off their bounds."""
         return len(answers) == 1
 
     def _own(self, state: MultiPlaneState) -> dict[str, float]:

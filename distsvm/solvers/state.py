@@ -1,4 +1,4 @@
-"""What a solver knows between two rounds, declared field by field, so that it is saved alike."""
+"""The state of a solver between two rounds, with declared fields that checkpoints save."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from distsvm import checks
 from distsvm.cuts.bounds import Bounds
 
 PHASES = ("oracle", "cache", "qp", "cuts")
-# So many fresh rounds in a row that move neither bound mean that rounding allows no more.
+# After this many fresh rounds in a row that move neither bound, rounding prevents progress.
 STALLED_ROUNDS = 5
 
 _KINDS = {"numbers": "i8", "reals": "f8"}
 
 
 class PhaseClock:
-    """Seconds by phase. Nothing that steers w ever reads it."""
+    """Seconds by phase. No decision about w depends on them."""
 
     def __init__(self) -> None:
         self.seconds = dict.fromkeys(PHASES, 0.0)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Count the time within as this phase's."""
+        """Add the time within this context to the phase."""
         started = time.perf_counter()
         try:
             yield
@@ -55,26 +55,25 @@ def kept_vector() -> Any:
 class State:
     """The state of any solver: its bounds, the w of its model, and its own declared fields.
 
-    A subclass declares what must survive with `kept_int`, `kept_float` and `kept_vector`;
-    checkpoints write these and read them back. What it keeps in other forms it adds in
-    `more_arrays`, and reads in Solver.restore. Fields without a declaration are lost with the
-    session.
+    A subclass declares saved fields with `kept_int`, `kept_float` and `kept_vector`; checkpoints
+    write them and read them back. It adds saved values of other forms in `more_arrays`, and its
+    Solver.restore reads them. Checkpoints do not save other fields.
 
     Parameters
     ----------
     bounds : Bounds
     w : array
-        What stands for the model's point; see risks.points.
+        The array of the model's point; see risks.points.
     start : array or None
-        Where the first round asks, if not at the model's w.
+        The point of the first round's oracle calls, if it is not the model's w.
     number, n_stalled : int
         Rounds so far, and certifying ones in a row that moved no bound.
     late : bool
-        Whether the time was over before the last round was: no state to go on from elsewhere.
+        Whether the time limit cut the last round short; no run may continue from such a state.
     """
 
     VECTORS: ClassVar[frozenset[str]] = frozenset({"w"})
-    """Arrays that are as long as w; more are those of `kept_vector` fields, which may be empty."""
+    """Names of arrays as long as w, beside the `kept_vector` fields, which may be empty."""
 
     bounds: Bounds
     w: np.ndarray
@@ -91,20 +90,20 @@ class State:
 
     @property
     def n_bytes(self) -> int:
-        """Memory that the solver takes on the driver for cuts and vectors."""
+        """Memory of the solver on the driver for cuts and vectors."""
         return self.w.nbytes
 
     @property
     def held_bytes(self) -> int:
-        """Memory of planes that workers hold, beside the room that was there from the start."""
+        """Memory of the workers' planes, beside the memory that they take from the start."""
         return 0
 
     def more_arrays(self) -> dict[str, np.ndarray]:
-        """Arrays of the state that are no declared fields."""
+        """Return the saved arrays of the state that are not declared fields."""
         return {}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The state as plain arrays, for a checkpoint."""
+        """Return the state as plain arrays for a checkpoint."""
         found = self.bounds.arrays() | {"w": self.w} | self.more_arrays()
         for name, kind in _KINDS.items():
             values = [getattr(self, own.name) for own in _declared(self, name)]
@@ -115,7 +114,7 @@ class State:
         return found
 
     def take(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Take up the declared fields that `arrays` gave, with bounds and w.
+        """Restore bounds, w and the declared fields from the result of `arrays`.
 
         Numbers that an earlier version did not write yet keep their defaults.
         """
@@ -133,7 +132,7 @@ class State:
 
     @classmethod
     def check_vectors(cls, arrays: Mapping[str, np.ndarray], size: int) -> None:
-        """Refuse, with a ValueError, vectors of another length than w's, or not finite."""
+        """Raise ValueError for vectors of another length than w, or with values not finite."""
         optional = {own.name for own in _declared(cls, "vector")} | {"best_w"}
         for name in (cls.VECTORS | optional) & arrays.keys():
             is_empty = name in optional and arrays[name].shape == (0,)

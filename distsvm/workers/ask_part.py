@@ -1,4 +1,4 @@
-"""What n-slack has in a worker: nothing but the oracle, which it asks for violated planes."""
+"""The part of n-slack in a worker: no state, only searches for violated planes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from distsvm.workers.shard_worker import ShardWorker
 
 @dataclass(frozen=True)
 class AskPartMaker:
-    """Makes parts that ask for planes of this penalty."""
+    """Makes parts that search for planes of this penalty."""
 
     penalty: str
 
@@ -32,24 +32,24 @@ class AskPartMaker:
 
 
 class AskPart(NoPart):
-    """Answers with the planes that are violated by more than ε, written down."""
+    """Finds the planes that are violated by more than ε, and returns each with p and output."""
 
     def __init__(self, worker: ShardWorker) -> None:
         self._worker, self.oracle = worker, worker.oracle
 
     def weights(self) -> np.ndarray:
-        """c_i of all examples."""
+        """Return c_i of all examples."""
         return self._worker.weight
 
     def names(self, rows: Sequence[int]) -> list[str]:
-        """What messages call these examples."""
+        """Return the names of these examples in messages."""
         return [self.oracle.names[row] for row in rows]
 
     def ask(self, w: np.ndarray, eps: float, start: int, stop: int, slack: np.ndarray) -> Violated:
-        """Ask about the examples from `start` to before `stop`, with these ξ, at w.
+        """Return the violated planes of the examples start … stop − 1, which have these ξ, at w.
 
-        Examples without weight count for nothing, and are not asked about. With a hard margin, ε
-        is a part of the smallest margin that an example may need.
+        Examples of weight 0 are left out. With a hard margin, ε is relative to the smallest margin
+        that an example may need.
         """
         oracle, weight = self.oracle, self._worker.weight
         rows = start + np.flatnonzero(weight[start:stop] > 0)
@@ -89,14 +89,14 @@ class AskPart(NoPart):
 
 
 def _least_margins(oracle: Oracle, rows: np.ndarray) -> np.ndarray:
-    """The smallest margin above 0 that these examples may need."""
+    """Return the smallest margin above 0 that each of these examples may need."""
     if oracle.slack:
         return np.ones(rows.size)
     least = oracle.least_losses(rows)
     if least is None:
         raise ConfigError(
             message(
-                "{} with {} needs the smallest loss of an example, which {} does not tell; "
+                "{} with {} needs the smallest loss of an example, which {} does not give; "
                 "expected {}, or a task whose zero_one_loss is True",
                 Setting("penalty", "hard"),
                 Setting("rescaling", "margin"),

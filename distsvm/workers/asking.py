@@ -1,4 +1,4 @@
-"""The oracle asked by a team of threads."""
+"""Oracle calls from a team of threads."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from distsvm.oracles.search import Separation
 from distsvm.team import Team
 
 LEAST_WORK = 1e5
-"""Of a piece, in the unit of Oracle.call_work: with less, threads take longer than they save."""
+"""Least work of a piece, in the unit of Oracle.call_work: below it, threads cost more than they
+save."""
 
 
 def asked(
     team: Team, oracle: Oracle, view: Any, pieces: Iterable[np.ndarray], size: int
 ) -> Iterator[Separation]:
-    """The oracle's answer about each of these pieces of `size` rows, until the time is over.
+    """Yield the oracle's result for each of these pieces of `size` rows, until the time limit.
 
-    The last answer may be about the first of its rows only. Threads begin at once, so the view must
-    stay as it is until the last answer is taken.
+    The last result may be of the first rows of its piece only. Threads begin at once, so the view
+    must not change before the last result is taken.
     """
     if size * oracle.call_work() < LEAST_WORK:
         team = Team()

@@ -14,10 +14,10 @@ NEVER = -1
 
 
 class PlaneCache:
-    """Keeps up to `size` planes of each example, by outputs and q; the oldest goes first.
+    """Stores outputs and q of up to `size` planes of each example; a new one replaces the oldest.
 
-    A plane that is found or used again counts as recent. The truth's plane (0, 0) is not kept,
-    since everybody knows it.
+    A plane that is found or used again counts as recent. The truth's plane (0, 0) is not stored,
+    because it is always (0, 0).
     """
 
     def __init__(self, oracle: Oracle, size: int) -> None:
@@ -30,7 +30,7 @@ class PlaneCache:
         self._output = oracle.slots(size)
         self._clock = 0
         self.changed = np.zeros(oracle.n, dtype=bool)
-        """Examples whose planes are others than those that were last written."""
+        """Examples whose planes have changed since they were last written."""
 
     @property
     def n_planes(self) -> int:
@@ -43,7 +43,7 @@ class PlaneCache:
         return self._key.nbytes + self._q.nbytes + loss + self._stamp.nbytes + output
 
     def insert(self, planes: Planes) -> None:
-        """Keep these planes, at most one an example."""
+        """Store these planes, at most one of each example."""
         if not self.size:
             return
         self._clock += 1
@@ -63,10 +63,10 @@ class PlaneCache:
         self._output[planes.row * self.size + slot] = planes.output
 
     def best(self, view: object, rows: np.ndarray) -> tuple[Planes, np.ndarray]:
-        """The cached plane of the largest value at w for each of these examples, and the values.
+        """Return the cached plane with the largest value at w of each example, and the values.
 
-        Examples whose best is the truth's plane (value 0) are left out. What is served counts as
-        used just now.
+        Examples whose best plane is the truth's (value 0) are left out. The returned planes count
+        as used now.
         """
         place, slot = np.nonzero(self._stamp[rows] != NEVER)
         row = rows[place]
@@ -87,9 +87,9 @@ class PlaneCache:
         return Planes(row, output, q, q if self._loss is self._q else self._loss[row, slot])
 
     def state(self, rows: np.ndarray | None = None) -> dict[str, np.ndarray]:
-        """Everything that a later run needs to go on with the same bits.
+        """Return the arrays that a later run needs to continue with the same bits.
 
-        Where rows are given, the planes are those of these examples; all else is of all.
+        With `rows`, the planes are those of these examples alone; everything else is of all.
         """
         if not self.size:
             return {}
@@ -105,7 +105,7 @@ class PlaneCache:
         }
 
     def restore(self, named: Iterable[tuple[str, np.ndarray]]) -> bool:
-        """Take up what `state` gave, which always fits."""
+        """Restore the result of `state`, which always fits."""
         if not self.size:
             return True
         state = dict(named)

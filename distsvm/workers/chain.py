@@ -1,9 +1,9 @@
-"""The planes of a shard in a chain of files, so that planes that did not change are written once.
+"""The planes of a shard in a chain of files, so that unchanged planes are written once.
 
-The newest file has the α, ages and shares of the gap of all planes, but of the planes themselves
-those of the examples whose planes have changed since the file before. It names the earlier files by
-their digests, and they lie beside it, as hard links to those of the checkpoint before. Where there
-are no links, as in stores, every file is whole.
+The newest file has the α, ages and shares of the gap of all planes, but only the planes of examples
+whose planes have changed since the previous file. It has the digests of the earlier files, which
+lie beside it, as hard links to those of the previous checkpoint. Without hard links, as in stores,
+every file is whole.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from distsvm.workers.part import Keeper, WorkerPart
 LONGEST = 8
 """Files of a chain; the next one is whole again."""
 MOST = 0.5
-"""The next file is whole, too, where the planes of so many examples have changed."""
+"""The next file is also whole if planes of more than this part of the examples have changed."""
 WASTE = 1
-"""The next file is whole, too, where those after the first have so many times the planes of it."""
+"""The next file is also whole if the later files have more than WASTE times the first's planes."""
 
 
 class Link(NamedTuple):
@@ -40,7 +40,7 @@ class Link(NamedTuple):
 
 
 class Chain:
-    """What is known of the files that the planes of one keeper were last written to."""
+    """The files to which the planes of one keeper were last written."""
 
     def __init__(self) -> None:
         self._keeper: Keeper | None = None
@@ -58,7 +58,7 @@ class Chain:
         goes_on = earlier is not None and _goes_on(links, earlier[1], keeper)
         if not (goes_on and earlier and _linked(earlier[0], path, links)):
             links = []
-        self._links = []  # until all is written
+        self._links = []  # none until all is written
         if links:
             assert keeper.changed is not None
             rows = np.flatnonzero(keeper.changed)
@@ -77,7 +77,7 @@ class Chain:
 
 
 def read(path: str, digest: str, oracle: Oracle) -> Iterator[tuple[str, np.ndarray]]:
-    """The arrays of a whole file, one by one, or what a chain of them comes to."""
+    """Yield the arrays of a whole file one by one, or the merged arrays of a chain of files."""
     named = read_each(place(path), CheckpointError, digest)
     begin = list(islice(named, 2))
     if len(begin) < 2 or begin[1][0] != "parts":
@@ -104,13 +104,13 @@ def _both(
 
 
 def _part(path: str, number: int) -> Place:
-    """The place of a chain's earlier file beside its newest one."""
+    """Return the place of a chain's earlier file, which is beside its newest one."""
     newest = place(path)
     return newest.parent / f"before-{number}-{newest.name}"
 
 
 def _goes_on(links: list[Link], digest: str | None, keeper: Keeper) -> bool:
-    """Whether another file may follow these, the last of which must be the one that was kept."""
+    """Return whether another file may follow these; the last must have this digest."""
     if not links or digest != links[-1].digest or len(links) >= LONGEST:
         return False
     assert keeper.changed is not None
@@ -120,7 +120,7 @@ def _goes_on(links: list[Link], digest: str | None, keeper: Keeper) -> bool:
 
 
 def _linked(earlier: str, path: str, links: list[Link]) -> bool:
-    """Whether links to the earlier files now lie beside the new one."""
+    """Link the earlier files beside the new one; return whether that worked."""
     if not isinstance(place(path), Path):
         return False
     olds = [*(_part(earlier, number) for number in range(len(links) - 1)), place(earlier)]
@@ -138,7 +138,7 @@ def _linked(earlier: str, path: str, links: list[Link]) -> bool:
 
 
 def _merged(oracle: Oracle, states: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """The state that the newest of these is of, with the planes that only earlier ones have."""
+    """Return the newest state, with the planes that only earlier ones have."""
     *_, newest = states
     latest = np.zeros(oracle.n, dtype=np.int64)
     for number, state in enumerate(states[1:], 1):

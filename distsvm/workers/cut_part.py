@@ -1,4 +1,4 @@
-"""What a cutting-plane solver has in a worker: a cache of planes, and sums of planes as cuts."""
+"""A cutting-plane solver's part of a worker: a cache of planes, and sums of planes as cuts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CutPartMaker:
 
 
 class CutPart(WorkerPart):
-    """Answers with the sum of one plane of each example: from the oracle, or from the cache."""
+    """Sums one plane of each example, from the oracle or from the cache."""
 
     def __init__(self, worker: ShardWorker, cache_size: int) -> None:
         self._worker, self.oracle = worker, worker.oracle
@@ -44,8 +44,9 @@ class CutPart(WorkerPart):
         return self.cache.n_bytes
 
     def fresh(self, w: np.ndarray) -> Sums:
-        """The exact round: the oracle on every example at w."""
-        self._round, self._answers = None, []  # of another C, whose rounds had the same numbers
+        """Return the sums of an exact round, with the oracle on every example at w."""
+        # Earlier answers may be of another C, whose rounds had the same numbers.
+        self._round, self._answers = None, []
         view, tally = self.oracle.view(w), Tally(self._worker)
         with self._worker.limited():
             for answer in self._asked(view, np.arange(self.oracle.n)):
@@ -53,18 +54,19 @@ class CutPart(WorkerPart):
         return self._sums(tally, n_calls=tally.n_fresh, late=tally.n_fresh < self.oracle.n)
 
     def cached(self, w: np.ndarray) -> Sums:
-        """A cut from the caches alone."""
+        """Return sums of cached planes alone."""
         view, tally = self.oracle.view(w), Tally(self._worker)
         for rows in self.oracle.chunks(np.arange(self.oracle.n)):
             tally.add_cached(*self.cache.best(view, rows))
         return self._sums(tally, n_calls=0)
 
     def refresh(self, w: np.ndarray, round_number: int, fraction: float) -> Sums:
-        """The oracle on the next `fraction` of the examples, the caches for those not yet asked.
+        """Return sums with new planes of the next `fraction` of the examples, else cached ones.
 
-        Calls with one round number belong to one w; each asks examples that were not asked before
-        and uses the earlier answers again. Once all were asked the sums are those of an exact
-        round, and n_fresh says so. Rounds take turns, so that every example is asked in time.
+        Calls with one round number belong to one w; each searches examples that earlier ones left
+        out, and uses the earlier planes again. Once all examples were searched, the sums are those
+        of an exact round, and n_fresh is their number. The next round begins where the last one
+        ended, so that every example has its turn.
         """
         n, view, tally = self.oracle.n, self.oracle.view(w), Tally(self._worker)
         if round_number != self._round:
@@ -76,7 +78,7 @@ class CutPart(WorkerPart):
             for answer in self._asked(view, wanted):
                 self._answers.append(answer)
                 n_more += len(answer.planes)
-        self.turn = int((self.turn + n_more) % max(1, n))  # all examples may be left out
+        self.turn = int((self.turn + n_more) % max(1, n))  # n is 0 if all examples were dropped
         waiting = np.ones(n, dtype=bool)
         for answer in self._answers:
             waiting[answer.planes.row] = False
@@ -86,7 +88,7 @@ class CutPart(WorkerPart):
         return self._sums(tally, n_calls=n_more, late=n_more < wanted.size)
 
     def _asked(self, view: Any, rows: np.ndarray) -> Iterator[Separation]:
-        """The oracle's answers about these examples, whose planes the cache then has."""
+        """Yield the oracle's planes of these examples, and put them into the cache."""
         oracle = self.oracle
         for answer in asked(self._worker.team, oracle, view, oracle.chunks(rows), oracle.piece):
             self.cache.insert(answer.planes)
@@ -97,7 +99,7 @@ class CutPart(WorkerPart):
 
 
 class Tally:
-    """The sums of one round of one shard, as they grow."""
+    """The growing sums of one round of one shard."""
 
     def __init__(self, worker: ShardWorker) -> None:
         self._weight = worker.weight
@@ -107,18 +109,18 @@ class Tally:
         self._exact = True
 
     def add_fresh(self, answer: Separation) -> None:
-        """Add what the oracle has answered."""
+        """Add planes from the oracle."""
         self._add(answer.planes, answer.upper)
         self.n_fresh += len(answer.planes)
         self._exact &= answer.exact
 
     def add_cached(self, planes: Planes, values: np.ndarray) -> None:
-        """Add planes of a cache."""
+        """Add planes from a cache."""
         self._add(planes, values)
         self._n_hits += len(planes)
 
     def sums(self, n_calls: int, n_planes: int, late: bool) -> Sums:
-        """The message to the driver."""
+        """Return the message to the driver."""
         return Sums(
             a=self._a.vector(), b=self._b, upper=self._upper, n_fresh=self.n_fresh,
             n_calls=n_calls, n_hits=self._n_hits, n_planes=n_planes, exact=self._exact, late=late,

@@ -14,46 +14,46 @@ if TYPE_CHECKING:
 
 
 class Keeper(Protocol):
-    """What holds the planes of a part."""
+    """The store of a part's planes."""
 
     @property
     def changed(self) -> np.ndarray | None:
-        """Of which examples the planes have changed since this was last cleared, if it knows."""
+        """The examples whose planes have changed since it was last cleared; None if unknown."""
 
     def state(self, rows: np.ndarray | None = None) -> Mapping[str, np.ndarray]:
-        """Everything that a later run needs; of the planes only those of these rows, if given."""
+        """Return everything that a later run needs; with `rows`, planes of these rows alone."""
 
     def restore(self, named: Iterable[tuple[str, np.ndarray]]) -> bool:
-        """Take up what `state` gave; False where that was of a shard in other pieces."""
+        """Restore the result of `state`; return False if its shard had other pieces."""
 
 
 class WorkerPart(ABC):
-    """What a solver keeps of a shard's examples, and the methods that its risk calls.
+    """A solver's state of a shard's examples, and the methods that its risk calls.
 
-    It may be lost at any time, and begins anew then: a run must not need what it holds to be
-    right, only to be fast.
+    It may be lost at any time, and then begins anew: a run needs its state to be fast, and not to
+    be right.
     """
 
     turn: int = 0
-    """The example with which the next partial round begins, saved in front of the planes."""
+    """The first example of the next partial round, saved in front of the planes."""
 
     @property
     @abstractmethod
     def keeper(self) -> Keeper:
-        """What holds the planes; another object once the part has begun anew."""
+        """The store of the planes; another object once the part has begun anew."""
 
     @property
     def n_bytes(self) -> int:
-        """Memory that it takes from the start, whatever it will hold."""
+        """Memory that it takes from the start, before it holds any plane."""
         return 0
 
     def state(self) -> Iterator[tuple[str, np.ndarray]]:
-        """Everything that a later run needs to go on with the same bits, array by array."""
+        """Yield the arrays that a later run needs to continue with the same bits."""
         yield "turn", np.array(self.turn)
         yield from self.keeper.state().items()
 
     def restore(self, named: Iterable[tuple[str, np.ndarray]]) -> bool:
-        """Take up what `state` gave; False where that was of a shard in other pieces."""
+        """Restore the result of `state`; return False if its shard had other pieces."""
         named = iter(named)
         turn = dict(islice(named, 1))["turn"]
         if not self.keeper.restore(named):
@@ -75,7 +75,7 @@ class Nothing:
 
 
 class NoPart(WorkerPart):
-    """Of a worker that only predicts, or of a solver that asks the oracle for everything."""
+    """The part of a worker that only predicts, or of a solver without state in the workers."""
 
     @property
     def keeper(self) -> Keeper:
@@ -83,6 +83,6 @@ class NoPart(WorkerPart):
 
 
 class PartMaker(Protocol):
-    """Makes the part of one worker; it travels to the workers, so it can be pickled."""
+    """Makes the part of one worker; the workers get it, so it must be picklable."""
 
     def __call__(self, worker: ShardWorker) -> WorkerPart: ...

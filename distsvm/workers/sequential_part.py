@@ -1,4 +1,4 @@
-"""What the sequential dual method has in a worker: a block of the structure's own."""
+"""The sequential dual method's part of a worker: a block that the structure defines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from distsvm.workers.shard_worker import ShardWorker
 
 @dataclass(frozen=True)
 class SequentialPartMaker:
-    """Makes parts that wait for `hold`."""
+    """Makes parts, which begin with `hold`."""
 
     formulation: str
 
@@ -20,7 +20,7 @@ class SequentialPartMaker:
 
 
 class SequentialPart(AscentPart):
-    """One block of the method, as the oracle makes it: its rounds are those of an AscentPart."""
+    """One block of the method, which the oracle makes; its rounds are those of an AscentPart."""
 
     def __init__(self, worker: ShardWorker, formulation: str) -> None:
         super().__init__(worker)

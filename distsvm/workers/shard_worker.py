@@ -33,9 +33,9 @@ log = logging.getLogger(__name__)
 
 
 class ShardWorker:
-    """Loads one shard, binds a task to it, and hosts the part of a solver that answers rounds.
+    """Loads one shard, binds a task to it, and hosts a solver's part, whose methods rounds call.
 
-    With limited memory the shard stays on disk, and is worked through in pieces; see
+    With limited memory the shard stays on disk, and the worker reads it in pieces; see
     distsvm.workers.pieces.
 
     Attributes
@@ -68,7 +68,7 @@ class ShardWorker:
         self._team = team
 
     def scan(self, task: Task) -> Summary:
-        """What the task wants to know of the data before it is bound."""
+        """Return the shard's summary for the task's `prepare`."""
         if not self._specs:
             self.shard = task.packed(self.shard)
             return task.scan(self.shard)
@@ -76,7 +76,7 @@ class ShardWorker:
         return reduce(add, parts)
 
     def check(self, task: Task) -> None:
-        """Refuse what `scan` refuses; the shard is in memory."""
+        """Refuse a shard that `scan` refuses; requires a shard in memory."""
         self.shard = task.packed(self.shard)
         task.check(self.shard)
 
@@ -90,13 +90,13 @@ class ShardWorker:
     ) -> Counter[str]:
         """Pack the shard for a task, and return the true labels that the task does not know.
 
-        Its first example is number `first` of all, if that is known. The shard itself is let go:
-        what the oracle needs of it, it has. `keep_outputs` keeps the outputs as they were given,
-        for scores that compare those.
+        Its first example is number `first` of all, if that is known. Only the oracle stays in
+        memory, and not the shard. `keep_outputs` also keeps the outputs as they were given, for
+        scores that compare those.
         """
         self.outputs = None
         self._digest: str | None = None
-        # A thread has one piece open, and code in Python holds the interpreter lock.
+        # Pieces are open one at a time, and tasks in Python hold the interpreter lock.
         self.team = self._team if task.compiled and not self._specs else Team()
         if self._specs:
             assert self._store is not None
@@ -120,9 +120,9 @@ class ShardWorker:
     def bind(
         self, task: Task, rescaling: str, make_part: PartMaker, fingerprint: bool, first: int
     ) -> Facts:
-        """Get ready for rounds, and tell what the run has to know of this shard.
+        """Prepare for rounds, and return the run's facts about this shard.
 
-        Examples that the task cannot be trained on are refused, or left out if it says so.
+        Unfit examples are refused or dropped, as the task's `unfit` says.
         """
         self.attach(task, rescaling, first)
         n_dropped = self._drop_unfit(task)
@@ -164,7 +164,7 @@ class ShardWorker:
     # --- rounds ----------------------------------------------------------------------------
 
     def limit(self, ends_at: float) -> None:
-        """Ask no more from this time on, in seconds since the epoch: answers say they are late."""
+        """Set the time limit, in seconds since the epoch; later results are marked as late."""
         self._ends_at = ends_at
 
     def on_part(self, method: str, *args: Any) -> Any:
@@ -173,7 +173,7 @@ class ShardWorker:
 
     @contextmanager
     def limited(self) -> Iterator[None]:
-        """Within it, the oracle answers until the time is over."""
+        """Apply the time limit to the oracle within this context."""
         self.oracle.ends_at = self._ends_at
         try:
             yield
@@ -183,12 +183,12 @@ class ShardWorker:
     # --- predictions -----------------------------------------------------------------------
 
     def predict(self, w: np.ndarray) -> Any:
-        """The predicted outputs of all examples, as the user knows them."""
+        """Return the predicted outputs of all examples in the user's form."""
         view = self.oracle.view(w)
         return self.oracle.public(self.oracle.decode(view, np.arange(self.oracle.n)))
 
     def evaluate(self, w: np.ndarray, limited: bool = False) -> Score:
-        """Loss and accuracy of w's predictions; if limited, of those made before time is over."""
+        """Return loss and accuracy of w's predictions; if limited, up to the time limit."""
         view, total = self.oracle.view(w), Score(0, 0.0, 0.0, 0)
         with self.limited() if limited else nullcontext():
             for rows in self.oracle.in_time(self.oracle.chunks(np.arange(self.oracle.n))):
@@ -197,7 +197,7 @@ class ShardWorker:
         return total
 
     def score(self, outputs: Any) -> Score:
-        """Loss and accuracy of these outputs of all examples, as the oracle's decode gives them."""
+        """Return loss and accuracy of all examples' outputs, which are in the oracle's form."""
         return self._score(np.arange(self.oracle.n), outputs)
 
     def _score(self, rows: np.ndarray, outputs: Any) -> Score:
@@ -209,37 +209,37 @@ class ShardWorker:
     # --- checkpoints -----------------------------------------------------------------------
 
     def fingerprint(self) -> str:
-        """A digest of the examples."""
+        """Return a digest of the examples."""
         if self._digest is None:
             self._digest = self.oracle.fingerprint()
         return self._digest
 
     def expect(self, digest: str) -> None:
-        """Refuse examples with another digest: they were read again, and are not the same.
+        """Refuse examples with another digest than at their first reading.
 
-        Bounds of the rounds before hold for the examples that were read first, so a run that went
-        on with others would certify what is not true.
+        Bounds of earlier rounds hold for the examples that were read first, so with others the
+        run's certificate would be false.
         """
         if self.fingerprint() != digest:
             raise DataError(
-                f"{self._source} changed during the run: a worker that was built again has read "
-                "other examples from it than were read at first"
+                f"{self._source} changed during the run: a rebuilt worker has read other examples "
+                "from it than the first worker"
             )
 
     def carry(self) -> dict[str, np.ndarray]:
-        """What a worker has to be given that takes over this shard with all its planes."""
+        """Return the arrays with which another worker can take over this shard and its planes."""
         return dict(self.part.state())
 
     def copy(self) -> dict[str, np.ndarray] | None:
-        """As carry; None where memory is limited and the planes of all pieces may not fit."""
+        """Return `carry()`; None if memory is limited, as the planes of all pieces may not fit."""
         return None if self._specs else self.carry()
 
     def take_up(self, state: dict[str, np.ndarray]) -> bool:
-        """Go on with what `carry` gave; False where that was of a shard in other pieces."""
+        """Restore the result of `carry`; return False if its shard had other pieces."""
         return self._take_up(iter(state.items()))
 
     def piece_room(self) -> tuple[str, float]:
-        """A folder for what a piece leaves there, and the MB that one piece may take in memory."""
+        """Return a folder for the files of pieces, and the MB that one piece may take in memory."""
         if self._store is None:
             raise RuntimeError("a shard in memory has no pieces")
         return self._store.folder, self._keeping.piece_mb
@@ -253,12 +253,12 @@ class ShardWorker:
     def save_planes(self, path: str, earlier: tuple[str, str | None] | None = None) -> str:
         """Write the planes to a file, and return its digest.
 
-        Planes that the file `earlier`, given by path and digest, has are not written again.
+        Planes that are in the file `earlier`, a path and a digest, are not written again.
         """
         return self._chain.write(path, earlier, self.part)
 
     def load_planes(self, path: str, digest: str | None) -> bool:
-        """Take up the planes that `save_planes` wrote; False where they are of other pieces.
+        """Restore the planes that `save_planes` wrote; return False if their pieces differ.
 
         The digest is None for planes that were not written.
         """
@@ -272,7 +272,7 @@ class ShardWorker:
             raise CheckpointError(f"{path} does not fit this shard: {error}") from error
 
     def recall_planes(self, path: str, digest: str | None) -> bool:
-        """As load_planes, in the middle of a run, which goes on where they are out of reach."""
+        """Call `load_planes` during a run; a missing or unreachable file is only a warning."""
         if digest is None:
             return False
         try:

@@ -1,4 +1,4 @@
-"""Arrays that a worker puts aside on a disk of its own machine."""
+"""Arrays that a worker stores on a disk of its own machine."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from distsvm.wording import Setting, message
 
 
 class Shelf(Mapping[str, np.ndarray]):
-    """Named arrays, written once and read whenever they are asked for, in the order they came.
+    """Named arrays in a temporary file, in the order of `put`.
 
-    Their file has no name: nobody else can open it, and the disk has its room again when this
-    object or its process is gone, however it went.
+    The file has no name: no other process can open it, and the system frees its space when this
+    object or its process ends, also after a crash.
 
     Parameters
     ----------
     folder : str
-        Of the disk; it is made if it is not there.
+        A folder of the disk; it is made if it does not exist.
     """
 
     def __init__(self, folder: str) -> None:
@@ -38,11 +38,11 @@ class Shelf(Mapping[str, np.ndarray]):
 
     @property
     def n_bytes(self) -> int:
-        """Of the file."""
+        """Size of the file."""
         return self._file.seek(0, 2)
 
     def put(self, name: str, array: np.ndarray) -> None:
-        """Add an array, under a name that is not there yet."""
+        """Add an array under a new name."""
         assert name not in self._places, name
         try:
             self._places[name] = self._file.seek(0, 2)
@@ -55,7 +55,7 @@ class Shelf(Mapping[str, np.ndarray]):
         return np.load(self._file, allow_pickle=False)
 
     def under(self, prefix: str) -> Iterator[tuple[str, np.ndarray]]:
-        """The arrays whose names begin so, by the rest of their names."""
+        """Yield the arrays whose names begin with the prefix, with the rest of their names."""
         for name in self:
             if name.startswith(prefix):
                 yield name[len(prefix) :], self[name]
