@@ -179,7 +179,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         return self.problem.working_eps(state.bounds.dual)
 
     def _whom_to_ask(self, state: MultiPlaneState, number: int) -> str:
-        """Return the examples for oracle calls: "none" while held planes gain more for their work."""
+        """Return which examples to ask: "none" while held planes gain more for their work."""
         if state.bounds.w is None:
             return "all"
         if number == 1:
