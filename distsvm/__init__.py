@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from distsvm.data import open_data
     from distsvm.errors import DistSVMError
     from distsvm.estimators.structural import StructuralSVM
+    from distsvm.kernel_functions.own import register_kernel
     from distsvm.model import Model, load_model
     from distsvm.oracles.task import Bounded, Task
     from distsvm.structures.alignments.alignment import Alignment
@@ -44,6 +45,7 @@ _HOME = {
     "load_model": "distsvm.model:load_model",
     "open_data": "distsvm.data:open_data",
     "path": "distsvm.training.path:path",
+    "register_kernel": "distsvm.kernel_functions.own:register_kernel",
     "resume": "distsvm.training.train:resume",
     "train": "distsvm.training.train:train",
 }
@@ -74,6 +76,7 @@ __all__ = [
     "load_model",
     "open_data",
     "path",
+    "register_kernel",
     "resume",
     "train",
 ]
