@@ -66,7 +66,8 @@ def _bounds(run: Run) -> Bounds:
     if bounds.w is not None:
         return bounds
     if task.compiled and run.config.penalty != "hard":
-        largest = run.C * task.largest_loss
+        half = 0.5 if run.config.penalty == "quadratic" else 1.0
+        largest = half * run.C * task.largest_loss
         return replace(bounds, primal=largest, w=np.zeros(task.dim), exact=False)
     return replace(bounds, w=run.state.w)
 

@@ -17,9 +17,12 @@ from distsvm.workers.shard_worker import ShardWorker
 
 @dataclass(frozen=True)
 class AscentPartMaker:
-    """Makes parts that wait for `hold`."""
+    """Makes parts for this penalty, which wait for `hold`."""
+
+    penalty: str = "linear"
 
     def __call__(self, worker: ShardWorker) -> AscentPart:
+        worker.oracle.penalise(self.penalty)
         return AscentPart(worker)
 
 
