@@ -24,6 +24,7 @@ from distsvm.solvers.round import Column, Round
 from distsvm.solvers.state import State
 from distsvm.workers.ascent_part import AscentPartMaker
 from distsvm.workers.part import PartMaker
+from distsvm.workers.support import SupportTable
 
 # After this many passes of oracle calls on some examples, the next round calls it on all examples
 # and certifies, even if the gap seems far from its target. The float sum of ten times 0.1 is < 1.
@@ -85,6 +86,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
     needs: ClassVar[frozenset[str]] = frozenset({"planes", "steps"})
     penalties: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
     why_linear: ClassVar[str] = "its bounds need a slack"
+    why_no_support: ClassVar[str] = ""
     columns: ClassVar[tuple[Column, ...]] = (
         Column("violation", "", "sum of the examples' last computed shares of the gap, over C"),
         Column("n_planes", "planes", "planes that the workers hold", support="n_support_planes"),
@@ -128,13 +130,16 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         state.aside = frozenset(checks.vector("aside", arrays["aside"], "i").tolist())
         return state
 
+    def support(self, risk: BlockRisk, state: MultiPlaneState) -> SupportTable | None:
+        if state.frozen is not None:  # a part of w is of planes that are lost
+            return None
+        tables = risk.support(state.taken_parts(risk.n_blocks))
+        if any(table.round != state.serial for table in tables):
+            return None
+        return SupportTable.joined(tables)
+
     def follow(self, risk: BlockRisk, earlier: MultiPlaneState, factor: float) -> MultiPlaneState:
-        blocks = range(risk.n_blocks)
-        risk.rescale(
-            self.problem.C,
-            factor,
-            [earlier.regained if block in earlier.aside else earlier.taken for block in blocks],
-        )
+        risk.rescale(self.problem.C, factor, earlier.taken_parts(risk.n_blocks))
         if earlier.frozen is not None:
             earlier.frozen.rescale(factor)
         return MultiPlaneState(

@@ -102,6 +102,10 @@ class MultiPlaneState(State):
         """The number of the round among all rounds of the workers."""
         return self.n_earlier + self.number
 
+    def taken_parts(self, n_blocks: int) -> list[float]:
+        """Return the part of its last changes that was added, of each block."""
+        return [self.regained if k in self.aside else self.taken for k in range(n_blocks)]
+
     def regain(self) -> Regain | None:
         """Return the next round's exceptions for blocks of lost workers; None without such."""
         if self.frozen is None:

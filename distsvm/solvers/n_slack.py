@@ -18,13 +18,14 @@ from distsvm.messages import Violated
 from distsvm.options import option
 from distsvm.oracles.task import PENALTIES
 from distsvm.risks.asking import AskRisk
-from distsvm.risks.plane_set import PlaneSet
+from distsvm.risks.plane_set import PlaneSet, support_of
 from distsvm.solvers.base import Problem, Solver
 from distsvm.solvers.options import SolverOptions
 from distsvm.solvers.round import Column, Round
 from distsvm.solvers.state import State, kept_float, kept_int
 from distsvm.wording import Setting, Value, message
 from distsvm.workers.ask_part import AskPartMaker
+from distsvm.workers.support import SupportTable
 
 # ε is this part of the violation that the target gap allows; the rest is for the QP.
 EPS_SHARE = 0.9
@@ -152,6 +153,7 @@ class NSlack(Solver[AskRisk, NSlackState]):
     State: ClassVar[type[State]] = NSlackState
     needs: ClassVar[frozenset[str]] = frozenset({"planes"})
     penalties: ClassVar[frozenset[str]] = PENALTIES
+    why_no_support: ClassVar[str] = ""
     columns: ClassVar[tuple[Column, ...]] = (
         Column("n_planes", "planes", "planes in the working set", support="n_support_planes"),
         Column("n_support_planes", "", "those with α > 0"),
@@ -226,6 +228,9 @@ class NSlack(Solver[AskRisk, NSlackState]):
                 self._solve(risk, state)
                 state.whole = False  # the rest of the pass is at another w
             yield self._record(risk, state, *values)
+
+    def support(self, risk: AskRisk, state: NSlackState) -> SupportTable | None:
+        return support_of(state.planes.arrays())
 
     def is_forced(self, state: NSlackState) -> bool:
         return state.number + 1 == self.problem.max_rounds

@@ -18,6 +18,7 @@ from distsvm.team import Team
 from distsvm.vectors import Vector
 from distsvm.workers.asking import asked
 from distsvm.workers.stock import PlaneStock
+from distsvm.workers.support import SupportTable
 from distsvm.workers.whole_stock import WholeStock
 
 MEGABYTE = 2**20
@@ -150,6 +151,16 @@ class BlockAscent:
         """What the block had before the changes of the last round."""
         before = self._earlier()
         return Holding(*self.stock.sum(before), self.number, self.stock.cost(before, before))
+
+    def support(self, taken: float) -> SupportTable:
+        """The planes with α > 0 if this part of the last round's changes was taken."""
+        before = self._earlier()
+        alpha = (
+            before + taken * (self.stock.held.alpha - before)
+            if taken < 1
+            else (self.stock.held.alpha)
+        )
+        return SupportTable.of(self.oracle, *self.stock.support(alpha), self.number)
 
     def _cost_of_change(self) -> tuple[float, float]:
         """Ascended.cost_along and cost_apart of this round."""
