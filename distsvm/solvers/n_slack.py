@@ -412,10 +412,16 @@ class NSlack(Solver[AskRisk, NSlackState]):
     def _check_feasible(self, risk: AskRisk, planes: PlaneSet, norm: float) -> None:
         """Refuse data without a hard margin: every w that has all margins has ‖w‖ ≥ Σ α·q / ‖w‖."""
         linear, longest = planes.linear(), self._longest(planes)
-        if linear <= longest * norm:
+        equal = (planes.norm == 0) & (
+            planes.q > 0
+        )  # outputs of an example that w cannot tell apart
+        if equal.any():
+            norm, concerned = 0.0, np.unique(planes.example[equal])
+        elif linear <= longest * norm:
             return
-        total = np.bincount(planes.example, planes.alpha)
-        concerned = np.flatnonzero(total > CONCERNED * total.max())
+        else:
+            total = np.bincount(planes.example, planes.alpha)
+            concerned = np.flatnonzero(total > CONCERNED * total.max())
         n = concerned.size
         names = risk.names(concerned[:SHOWN].tolist())
         least = f"every such w has ‖w‖ ≥ {linear / norm:.3g}" if norm else "there is no such w"

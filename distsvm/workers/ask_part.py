@@ -80,8 +80,8 @@ class AskPart(NoPart):
             row=planes.row, number=numbers_of(oracle, planes.row), weight=weight[planes.row],
             q=planes.q, loss=planes.loss, key=oracle.keys(planes.output),
             index=p.indices.astype(index_type(oracle.dim)), value=p.data, length=np.diff(p.indptr),
-            output=texts_of(oracle, planes.output) if len(planes) else [],
-            total=total, worst=float((upper / least).max(initial=0.0)),
+            output=texts_of(oracle, planes), total=total,
+            worst=float((upper / least).max(initial=0.0)),
             n_calls=len(answer.planes), exact=answer.exact, late=False,
         )  # fmt: skip
 

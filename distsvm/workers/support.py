@@ -33,9 +33,11 @@ def numbers_of(oracle: Oracle, rows: np.ndarray) -> np.ndarray:
     return np.asarray(oracle.names.rows)[rows] + (oracle.names.first or 0)
 
 
-def texts_of(oracle: Oracle, outputs: Any) -> list[str]:
-    """Return the outputs as JSON."""
-    public, encode = oracle.public(outputs), oracle.task.encode_output
+def texts_of(oracle: Oracle, planes: Planes) -> list[str]:
+    """Return the outputs of these planes as JSON."""
+    if not len(planes):
+        return []
+    public, encode = oracle.public_of(planes), oracle.task.encode_output
     if isinstance(public, np.ndarray) and public.ndim == 1:  # few labels, many times each
         labels, place = np.unique(public, return_inverse=True)
         texts = [canonical(encode(label)) for label in labels]
@@ -67,7 +69,7 @@ class SupportTable:
     @classmethod
     def of(cls, oracle: Oracle, planes: Planes, alpha: np.ndarray, number: int) -> SupportTable:
         """Return the table of these planes of an oracle after the round of this number."""
-        texts = texts_of(oracle, planes.output) if len(planes) else []
+        texts = texts_of(oracle, planes)
         return cls(numbers_of(oracle, planes.row), alpha, planes.loss, texts, number)
 
     @classmethod
