@@ -76,8 +76,8 @@ class TrainConfig:
     eps: float | None = option(
         None, kind=number(least=0), metavar="EPS", group=STOPPING, free=True,
         unit="units of the loss", usual="0.001 · Δ̄, as in {C}, unless {rel_gap} is given",
-        help="in units of the loss: stop when primal − dual ≤ C·eps, with {penalty} quadratic, too. "
-        "Not with hard, which has no C",
+        help="in units of the loss: stop when primal − dual ≤ C·eps, also with {penalty} "
+        "quadratic. Not with hard, which has no C",
     )  # fmt: skip
     rel_gap: float | None = option(
         None, kind=number(least=0).or_none(), metavar="X", group=STOPPING, free=True,
