@@ -3,14 +3,15 @@
 Run: python benchmarks/parse_penalties.py         (about 10 minutes; --quick: one split, 10 s each)
 
 Sentences of at most 10 words on their tags: the PCFG, and n-slack with the quadratic penalty for
-the zero-one loss and for F1 by slack and by margin rescaling; C = 1 for each example and ε = 0.01 of
-the loss 1, or the limit of seconds, which `> limit` marks. Seeded splits, 80 to 20, with one grammar
-of a split's training trees for all methods; scores are those of all test sets together, F1 is
-evalb's. McNemar's exact test compares exact matches with the PCFG's. |S| is the planes added.
+the zero-one loss and for F1 by slack and by margin rescaling; C = 1 for each example and ε = 0.01
+of the loss 1, or the limit of seconds, which `> limit` marks. Seeded splits, 80 to 20, with one
+grammar of a split's training trees for all methods; scores are those of all test sets together, F1
+is evalb's. McNemar's exact test compares exact matches with the PCFG's. |S| is the planes added.
 
 Orientation, from public copies of the 2004 version (4,098 and 163 sentences of the whole WSJ; test
-exact match and F1, constraints, share of the QP): PCFG 55.2 and 86.0; SVM2 58.9 and 86.2, 7,494, 81.6 %; slack 58.9 and 88.5, 8,043, 10.5 %; margin 58.3 and
-88.4, 7,117, 18.0 %. The sample has a tenth of these sentences.
+exact match and F1, constraints, share of the QP): PCFG 55.2 and 86.0; SVM2 58.9 and 86.2, 7,494,
+81.6 %; slack 58.9 and 88.5, 8,043, 10.5 %; margin 58.3 and 88.4, 7,117, 18.0 %. The sample has a
+tenth of these sentences.
 """
 
 from __future__ import annotations
