@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from distsvm.cuts.bounds import Bounds
+from distsvm.errors import WorkerLost
 from distsvm.model import Model
-from distsvm.risks.plane_set import support_of
 from distsvm.training.result import TrainResult
+from distsvm.workers.support import SupportTable
 
 if TYPE_CHECKING:
     from distsvm.training.run import Run
@@ -45,7 +46,7 @@ def result_of(run: Run, reason: str) -> TrainResult:
         n_dropped=facts.n_dropped, best_validation=run.watch.best, notes=run.notes(),
         n_checkpoints=0 if saving is None else saving.n_written,
         checkpoint_bytes=0 if saving is None else saving.n_bytes,
-        support_planes=support_of(run.state.more_arrays()),
+        support_planes=_support(run),
     )  # fmt: skip
     result.model.facts.update({name: getattr(result, name) for name in FACTS})
     result.model.facts["rescaling"] = run.config.rescaling
@@ -53,6 +54,15 @@ def result_of(run: Run, reason: str) -> TrainResult:
     if loaded.data_notes is not None:
         result.model.facts["data"] = loaded.data_notes
     return result
+
+
+def _support(run: Run) -> SupportTable | None:
+    """Return the planes with α > 0; a loss of workers at the very end costs only these."""
+    try:
+        return run.solver.support(run.risk, run.state)
+    except WorkerLost as error:
+        log.warning("the outputs with α > 0 are lost: %s", error)
+        return None
 
 
 def _bounds(run: Run) -> Bounds:
@@ -66,7 +76,8 @@ def _bounds(run: Run) -> Bounds:
     if bounds.w is not None:
         return bounds
     if task.compiled and run.config.penalty != "hard":
-        largest = run.C * task.largest_loss
+        half = 0.5 if run.config.penalty == "quadratic" else 1.0
+        largest = half * run.C * task.largest_loss
         return replace(bounds, primal=largest, w=np.zeros(task.dim), exact=False)
     return replace(bounds, w=run.state.w)
 
