@@ -10,8 +10,8 @@ rounds, without reading the data and without starting Ray.
 
 ceiling: two processes with one thread each, at once, on a core each; what they do in the time of
 one that is alone. "of ceiling" is how much of that two threads reach on one problem.
-best, 1 thread: the fastest on one thread, of the default and of SETTINGS. With --old, two lines more
-say the time before over the time now: of the default on two threads, and of one block on one.
+best, 1 thread: the fastest on one thread, of the default and of SETTINGS. --old adds the time
+before over the time now: of the default on two threads, and of one block on one.
 A cell may take --limit seconds; "> s" is a run that was stopped there.
 """
 

@@ -105,7 +105,7 @@ class Model:
         if oracle is not None or not self.are_words(data):
             return oracle
         inputs, features = self._inputs_of(data), self._word_features
-        return None if features is None else self.predictor.bound(features(inputs))
+        return None if features is None else self.predictor.bound_words(inputs, features)
 
     @cached_property
     def predictor(self) -> Predictor | None:

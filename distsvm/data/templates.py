@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import NoReturn, TypeAlias
@@ -102,6 +102,10 @@ class Term:
             return field[:n] if self.attribute == "prefix" else field[-n:]
         return field
 
+    def beyond(self, before: bool) -> str | None:
+        """Return the term's value before a sentence or after it."""
+        return None if self.is_affix else BEFORE if before else AFTER
+
     def values(self, fields: Sequence[str]) -> list[str | None]:
         """Return `value` of each of many fields."""
         n = self.argument or 0
@@ -160,18 +164,24 @@ class Templates:
 
         def value(term: Term, place: int) -> str | None:
             if not 0 <= place < len(tokens):
-                return None if term.is_affix else BEFORE if place < 0 else AFTER
+                return term.beyond(place < 0)
             return term.value(tokens[place][word if term.column is None else term.column])
 
-        rows: list[list[str]] = []
-        for t in range(len(tokens)):
-            rows.append([])
-            for terms in self.combinations:
-                values = [value(term, t + term.offset) for term in terms]
-                known = [one for one in values if one is not None]
-                if len(known) == len(terms):
-                    rows[-1].append(feature_name(terms, known))
-        return rows
+        return [
+            named(self.combinations, lambda term, t=t: value(term, t + term.offset))  # type: ignore[misc]
+            for t in range(len(tokens))
+        ]
+
+
+def named(combinations: Sequence[Sequence[Term]], value: Callable[[Term], str | None]) -> list[str]:
+    """Return the names of a token's features; `value` gives None for a term without any."""
+    names = []
+    for terms in combinations:
+        values = [value(term) for term in terms]
+        known = [one for one in values if one is not None]
+        if len(known) == len(terms):
+            names.append(feature_name(terms, known))
+    return names
 
 
 def feature_name(terms: Sequence[Term], values: Sequence[str]) -> str:
