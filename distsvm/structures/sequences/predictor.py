@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from distsvm.data.words import Features
 from distsvm.oracles.predictor import Predictor
 from distsvm.structures.sequences.flat_tokens import FlatTokens, flat_tokens
 from distsvm.structures.sequences.kernels.token_entries import LONG
@@ -15,11 +16,10 @@ from distsvm.structures.sequences.oracle import SequenceOracle
 from distsvm.structures.sequences.packing import in_order
 from distsvm.structures.sequences.rows import SequenceRows
 from distsvm.structures.sequences.word_columns import WordColumns
+from distsvm.structures.sequences.words import WordFeatures
 
 if TYPE_CHECKING:
-    from distsvm.data.templates import Templates
     from distsvm.structures.sequences.task import SequenceTask
-    from distsvm.structures.sequences.words import WordFeatures
 
 LOOKED_UP_WORDS = 1000
 """Up to here words are looked up one by one; the features of more are made together."""
@@ -70,7 +70,7 @@ class TagPredictor(Predictor):
     def __init__(self, task: SequenceTask, w: np.ndarray) -> None:
         super().__init__(task.oracle(task.shard([[]]), "margin"), w)
         self._task, self._columns = task, KnownColumns(task)
-        self._words: dict[Templates, WordColumns] = {}
+        self._words: WordColumns | None = None
 
     def bound(self, inputs: Any) -> SequenceOracle | None:
         if isinstance(inputs, SequenceRows):
@@ -89,14 +89,15 @@ class TagPredictor(Predictor):
         return None if columns is None else self._over(given, columns)
 
     def bound_words(
-        self, sentences: Sequence[Sequence[str]], features: WordFeatures
+        self, sentences: Sequence[Sequence[str]], features: Features
     ) -> SequenceOracle | None:
-        n_words, bits = sum(map(len, sentences)), features.hash_bits
-        if n_words > LOOKED_UP_WORDS or bits not in (None, self._task.hash_bits):
+        assert isinstance(features, WordFeatures)
+        few = sum(map(len, sentences)) <= LOOKED_UP_WORDS
+        if not few or features.hash_bits not in (None, self._task.hash_bits):
             return self.bound(features(sentences))
-        if features.templates not in self._words:
-            self._words[features.templates] = WordColumns(features.templates, self._columns)
-        columns, given = self._words[features.templates](sentences)
+        if self._words is None or self._words.templates is not features.templates:
+            self._words = WordColumns(features.templates, self._columns)
+        columns, given = self._words(sentences)
         return self._over(given, columns)
 
     def _over(self, given: FlatTokens, columns: np.ndarray) -> SequenceOracle | None:

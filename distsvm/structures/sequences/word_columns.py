@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from distsvm.data.ragged import offsets
-from distsvm.data.templates import Templates, Term, named
+from distsvm.data.templates import Labelled, Templates, Term, labelled, named
 from distsvm.structures.sequences.flat_tokens import FlatTokens
 
 MOST_KEPT = 1 << 16
@@ -19,7 +19,7 @@ BEFORE, AFTER = 0, 1
 
 Words: TypeAlias = "tuple[str | int, ...]"
 Kept: TypeAlias = "dict[Words, np.ndarray]"
-Group: TypeAlias = "tuple[tuple[int, ...], list[Sequence[Term]], Kept]"
+Group: TypeAlias = "tuple[tuple[int, ...], list[Labelled], Kept]"
 
 
 class WordColumns:
@@ -32,22 +32,24 @@ class WordColumns:
     def __init__(
         self, templates: Templates, columns: Callable[[list[str]], np.ndarray | None]
     ) -> None:
-        self._columns, self._n_kept = columns, 0
-        together: dict[tuple[int, ...], list[Sequence[Term]]] = {}
+        self.templates, self._columns, self._n_kept = templates, columns, 0
+        together: dict[tuple[int, ...], list[Labelled]] = {}
         for terms in templates.combinations:
-            together.setdefault(tuple({term.offset: None for term in terms}), []).append(terms)
-        self._groups: list[Group] = [(places, terms, {}) for places, terms in together.items()]
+            together.setdefault(tuple({term.offset: None for term in terms}), []).append(
+                labelled(terms)
+            )
+        self._groups: list[Group] = [(places, some, {}) for places, some in together.items()]
 
     def __call__(self, sentences: Sequence[Sequence[str]]) -> tuple[np.ndarray, FlatTokens]:
         """The known columns of all tokens, and all else about the tokens."""
         found: list[np.ndarray] = []
         for words in sentences:
             for t in range(len(words)):
-                for places, terms, kept in self._groups:
+                for places, templates, kept in self._groups:
                     key = tuple([_word_at(words, t + place) for place in places])
                     columns = kept.get(key)
                     found.append(
-                        self._kept(places, terms, kept, key) if columns is None else columns
+                        self._kept(places, templates, kept, key) if columns is None else columns
                     )
         sizes = np.fromiter(map(len, found), np.int64, len(found))
         entries = offsets(sizes.reshape(-1, len(self._groups)).sum(axis=1))
@@ -57,7 +59,7 @@ class WordColumns:
         return columns, FlatTokens([], np.ones(columns.size, np.int8), entries, starts, longest)
 
     def _kept(
-        self, places: tuple[int, ...], terms: list[Sequence[Term]], kept: Kept, key: Words
+        self, places: tuple[int, ...], templates: list[Labelled], kept: Kept, key: Words
     ) -> np.ndarray:
         """The columns of these templates' features of these words, kept from now on."""
         word_at = dict(zip(places, key, strict=True))
@@ -66,7 +68,7 @@ class WordColumns:
             word = word_at[term.offset]
             return term.value(word) if isinstance(word, str) else term.beyond(word == BEFORE)
 
-        columns = self._columns(named(terms, value))
+        columns = self._columns(named(templates, value))
         assert columns is not None  # as all names are str
         if self._n_kept >= MOST_KEPT:
             self._n_kept = 0
