@@ -95,9 +95,10 @@ class TagPredictor(Predictor):
         few = sum(map(len, sentences)) <= LOOKED_UP_WORDS
         if not few or features.hash_bits not in (None, self._task.hash_bits):
             return self.bound(features(sentences))
-        if self._words is None or self._words.templates is not features.templates:
-            self._words = WordColumns(features.templates, self._columns)
-        columns, given = self._words(sentences)
+        words = self._words
+        if words is None or words.templates is not features.templates:
+            words = self._words = WordColumns(features.templates, self._columns)
+        columns, given = words(sentences)
         return self._over(given, columns)
 
     def _over(self, given: FlatTokens, columns: np.ndarray) -> SequenceOracle | None:
