@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,10 +18,17 @@ MOST_KEPT = 1 << 16
 BEFORE, AFTER = 0, 1
 """Stand for the words before a sentence and after it; no word is a number."""
 
+Words: TypeAlias = "str | int | tuple[str | int, ...]"
 
-Words: TypeAlias = "tuple[str | int, ...]"
-Kept: TypeAlias = "dict[Words, np.ndarray]"
-Group: TypeAlias = "tuple[tuple[int, ...], list[Labelled], Kept]"
+
+class Group(NamedTuple):
+    """The templates that look at the same places, and the columns of the words there so far."""
+
+    places: tuple[int, ...]
+    words_of: Callable[[list[str | int]], Words]
+    """The word at the place, or the words at the places, of those around a token."""
+    templates: list[Labelled]
+    kept: dict[Words, np.ndarray]
 
 
 class WordColumns:
@@ -35,22 +44,32 @@ class WordColumns:
         self.templates, self._columns, self._n_kept = templates, columns, 0
         together: dict[tuple[int, ...], list[Labelled]] = {}
         for terms in templates.combinations:
-            together.setdefault(tuple({term.offset: None for term in terms}), []).append(
-                labelled(terms)
-            )
-        self._groups: list[Group] = [(places, some, {}) for places, some in together.items()]
+            places = tuple({term.offset: None for term in terms})
+            together.setdefault(places, []).append(labelled(terms))
+        every = [0, *(place for places in together for place in places)]
+        self._before, self._after = -min(every), max(every)
+        self._groups = [
+            Group(places, itemgetter(*(self._before + place for place in places)), some, {})
+            for places, some in together.items()
+        ]
 
     def __call__(self, sentences: Sequence[Sequence[str]]) -> tuple[np.ndarray, FlatTokens]:
         """The known columns of all tokens, and all else about the tokens."""
-        found: list[np.ndarray] = []
+        found: list[Any] = []
+        missing: list[tuple[int, Group, Words]] = []
+        width = self._before + 1 + self._after
         for words in sentences:
+            around = [BEFORE] * self._before + list(words) + [AFTER] * self._after
             for t in range(len(words)):
-                for places, templates, kept in self._groups:
-                    key = tuple([_word_at(words, t + place) for place in places])
-                    columns = kept.get(key)
-                    found.append(
-                        self._kept(places, templates, kept, key) if columns is None else columns
-                    )
+                here = around[t : t + width]
+                for group in self._groups:
+                    key = group.words_of(here)
+                    columns = group.kept.get(key)
+                    if columns is None:
+                        missing.append((len(found), group, key))
+                    found.append(columns)
+        if missing:
+            self._fill(found, missing)
         sizes = np.fromiter(map(len, found), np.int64, len(found))
         entries = offsets(sizes.reshape(-1, len(self._groups)).sum(axis=1))
         columns = np.concatenate([np.zeros(0, np.int32), *found])
@@ -58,26 +77,27 @@ class WordColumns:
         longest = int(np.diff(entries).max(initial=0))
         return columns, FlatTokens([], np.ones(columns.size, np.int8), entries, starts, longest)
 
-    def _kept(
-        self, places: tuple[int, ...], templates: list[Labelled], kept: Kept, key: Words
-    ) -> np.ndarray:
-        """The columns of these templates' features of these words, kept from now on."""
-        word_at = dict(zip(places, key, strict=True))
-
-        def value(term: Term) -> str | None:
-            word = word_at[term.offset]
-            return term.value(word) if isinstance(word, str) else term.beyond(word == BEFORE)
-
-        columns = self._columns(named(templates, value))
+    def _fill(self, found: list[Any], missing: list[tuple[int, Group, Words]]) -> None:
+        """Find the columns of words that are not kept yet, all at once, and keep them."""
+        names: list[str] = []
+        ends = [0]
+        for _, group, key in missing:
+            word_at = dict(
+                zip(group.places, key if isinstance(key, tuple) else (key,), strict=True)
+            )
+            names += named(group.templates, lambda term, at=word_at: _value(term, at[term.offset]))
+            ends.append(len(names))
+        columns = self._columns(names)
         assert columns is not None  # as all names are str
-        if self._n_kept >= MOST_KEPT:
+        if self._n_kept + len(missing) > MOST_KEPT:
             self._n_kept = 0
-            for _, _, others in self._groups:
-                others.clear()
-        self._n_kept += 1
-        kept[key] = columns = columns[columns >= 0]
-        return columns
+            for group in self._groups:
+                group.kept.clear()
+        self._n_kept += len(missing)
+        for (number, group, key), (start, stop) in zip(missing, pairwise(ends), strict=True):
+            own = columns[start:stop]
+            found[number] = group.kept[key] = own[own >= 0]
 
 
-def _word_at(words: Sequence[str], place: int) -> str | int:
-    return BEFORE if place < 0 else AFTER if place >= len(words) else words[place]
+def _value(term: Term, word: str | int) -> str | None:
+    return term.value(word) if isinstance(word, str) else term.beyond(word == BEFORE)
