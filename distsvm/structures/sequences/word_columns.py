@@ -82,10 +82,7 @@ class WordColumns:
         names: list[str] = []
         ends = [0]
         for _, group, key in missing:
-            word_at = dict(
-                zip(group.places, key if isinstance(key, tuple) else (key,), strict=True)
-            )
-            names += named(group.templates, lambda term, at=word_at: _value(term, at[term.offset]))
+            names += named(group.templates, _values(group, key))
             ends.append(len(names))
         columns = self._columns(names)
         assert columns is not None  # as all names are str
@@ -99,5 +96,12 @@ class WordColumns:
             found[number] = group.kept[key] = own[own >= 0]
 
 
-def _value(term: Term, word: str | int) -> str | None:
-    return term.value(word) if isinstance(word, str) else term.beyond(word == BEFORE)
+def _values(group: Group, key: Words) -> Callable[[Term], str | None]:
+    """The values of terms where these are the words at the group's places."""
+    word_at = dict(zip(group.places, key if isinstance(key, tuple) else (key,), strict=True))
+
+    def value(term: Term) -> str | None:
+        word = word_at[term.offset]
+        return term.value(word) if isinstance(word, str) else term.beyond(word == BEFORE)
+
+    return value
