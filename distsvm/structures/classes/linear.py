@@ -68,7 +68,8 @@ class LinearForm(EstimatorForm):
         predictor: Any = self.estimator.model_.predictor
         assert isinstance(predictor, ClassPredictor)
         # As fit had as many columns and finite values, which were checked again.
-        oracle = predictor.over(as_rows(checked_features(self.estimator, X)))
+        X = checked_features(self.estimator, X)
+        oracle = predictor.over(as_rows(X, ordered=False))
         assert oracle is not None
         for rows in all_chunks(oracle):
             scores = oracle.scores(predictor.view, rows)
