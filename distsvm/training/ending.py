@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from distsvm.cuts.bounds import Bounds
-from distsvm.errors import WorkerLost
+from distsvm.errors import TaskError, WorkerLost
 from distsvm.model import Model
 from distsvm.training.result import TrainResult
 from distsvm.workers.support import SupportTable
@@ -57,11 +57,11 @@ def result_of(run: Run, reason: str) -> TrainResult:
 
 
 def _support(run: Run) -> SupportTable | None:
-    """Return the planes with α > 0; a loss of workers at the very end costs only these."""
+    """Return the planes with α > 0; what fails here at the very end costs only these."""
     try:
         return run.solver.support(run.risk, run.state)
-    except WorkerLost as error:
-        log.warning("the outputs with α > 0 are lost: %s", error)
+    except (WorkerLost, TaskError) as error:  # the latter of outputs that have no form in JSON
+        log.warning("the outputs with α > 0 cannot be told: %s", error)
         return None
 
 

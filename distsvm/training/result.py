@@ -20,7 +20,10 @@ def no_support(name: str) -> str:
     solver = solvers().get(name)
     why = "it is not known here" if solver is None else solver.why_no_support
     if not why:
-        return "workers were lost with planes of the last round, and no later round replaced them"
+        return (
+            "the outputs with α > 0 are not known: workers were lost with planes of the last "
+            "round, or an output has no form in JSON (encode_output)"
+        )
     telling = ", ".join(sorted(k for k, one in solvers().items() if not one.why_no_support))
     return message(
         "no single output has an α in a run of {}: {}; expected a run of {}",
