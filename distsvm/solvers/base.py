@@ -112,6 +112,12 @@ class Solver(ABC, Generic[R, S]):
         depend on it, and bits must not depend on the number of workers.
     hosts_blocks : bool
         Whether a worker hosts a whole block, or each of its shards.
+    has_blocks : bool
+        Whether several blocks of examples make sense for it.
+    in_memory : bool
+        Whether it needs all examples in memory.
+    warm_up : tuple of dict
+        Settings of training that together use all its kernels, for `distsvm warm-up`.
     """
 
     name: ClassVar[str]
@@ -123,6 +129,9 @@ class Solver(ABC, Generic[R, S]):
     columns: ClassVar[tuple[Column, ...]] = ()
     worker_vectors: ClassVar[int] = 5
     hosts_blocks: ClassVar[bool] = False
+    has_blocks: ClassVar[bool] = True
+    in_memory: ClassVar[bool] = False
+    warm_up: ClassVar[tuple[dict[str, Any], ...]] = ({},)
 
     problem: Problem
     options: Any
@@ -211,6 +220,26 @@ def check_penalty(solver: type[Solver], penalty: str) -> None:
             ", ".join(sorted(solver.penalties)),
         )
     )
+
+
+def check_place(solver: type[Solver], n_blocks: int | None, limited: bool) -> None:
+    """Refuse several blocks and limited memory where the solver does not support them."""
+    if n_blocks not in (None, 1) and not solver.has_blocks:
+        raise ConfigError(
+            message(
+                "{} with {}: this solver has no blocks; expected 1",
+                Setting("n_blocks", n_blocks),
+                Setting("solver", solver.name),
+            )
+        )
+    if limited and solver.in_memory:
+        raise ConfigError(
+            message(
+                "{worker_memory_mb} with {}: this solver needs the examples in memory; expected "
+                "another solver",
+                Setting("solver", solver.name),
+            )
+        )
 
 
 def check_needs(solver: type[Solver], task: Task) -> None:

@@ -29,6 +29,7 @@ from distsvm.options import (
     refuse_unknown,
 )  # fmt: skip
 from distsvm.registry import SOLVERS, solver_named
+from distsvm.solvers.base import check_place
 from distsvm.solvers.options import options_of_solvers, solver_options
 from distsvm.uris import check_secretless
 from distsvm.wording import Name, Setting, message
@@ -211,6 +212,8 @@ class TrainConfig:
             own = self.options_of(solver)
             own.check_with(self)
             checked |= {field: getattr(own, field) for field in declared(type(own))}
+        if self.solver != "auto":
+            check_place(solver_named(self.solver), self.n_blocks, self.worker_memory_mb is not None)
         # Without the defaults, which do not select a solver.
         given = {n: v for n, v in checked.items() if v != options_of_solvers()[n].default}
         object.__setattr__(self, "solver_options", given)

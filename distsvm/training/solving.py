@@ -17,8 +17,15 @@ from distsvm.data.shard import ShardSpec
 from distsvm.errors import DAMAGE, CheckpointError, ConfigError
 from distsvm.executors.base import Executor
 from distsvm.oracles.task import Circumstances, Task
-from distsvm.registry import solver_named
-from distsvm.solvers.base import Place, Problem, Solver, check_needs, check_penalty
+from distsvm.registry import solver_named, solvers
+from distsvm.solvers.base import (
+    Place,
+    Problem,
+    Solver,
+    check_needs,
+    check_penalty,
+    check_place,
+)
 from distsvm.training.config import TrainConfig
 from distsvm.wording import Setting, message
 
@@ -56,6 +63,7 @@ class Choice:
         solver = solver_named(_name(config, task, place, data))
         check_needs(solver, task)
         check_penalty(solver, config.penalty)
+        check_place(solver, config.n_blocks, place.limited)
         solver.check_task(config.options_of(solver.name), task, config.rescaling, place)
         n_blocks = config.n_blocks
         if n_blocks is None:
@@ -94,20 +102,24 @@ class Choice:
 
 
 def _name(config: TrainConfig, task: Task, place: Place, data: Dataset) -> str:
-    """Return the solver that is named, or the only one with options given, or the task's choice."""
+    """Return the named solver, or the only one with options given, or the task's choice.
+
+    If that does not support the penalty, it is the registry's first solver that does.
+    """
     if config.solver != "auto":
         config.check_options_of(config.solver)
         return config.solver
     named = config.solvers_named()
     if len(named) == 1:
         return named[0]
-    if config.penalty != "linear":
-        return "n-slack"
+    able = [name for name, one in solvers().items() if config.penalty in one.penalties]
     one_block = place.one_process and config.n_blocks in (None, 1)
     n_columns = _n_columns(data, task) if one_block and not place.limited else None
     chosen = task.choose_solver(
         Circumstances(one_block, place.limited, n_columns, config.rescaling)
     )
+    if chosen not in able:
+        chosen = able[0]
     config.check_options_of(chosen)
     return chosen
 
