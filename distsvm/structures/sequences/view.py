@@ -1,4 +1,4 @@
-"""w as the Viterbi kernels take it."""
+"""w as arguments of the Viterbi kernels."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ MAX_HASH_BITS = 30
 
 @dataclass(frozen=True, eq=False)
 class ColumnData:
-    """Sentences in files of columns: which files, what the columns mean, which features."""
+    """Sentences in files of columns: the files, the meaning of the columns, the features."""
 
     paths: list[str]
     columns: Columns
@@ -86,8 +86,8 @@ class ConllData(ColumnData):
     comment : str, optional
         Lines that begin with it are skipped. None by default: "#" is a token in many files.
     n_columns : int, optional
-        How many columns every line has. As many as the first one by default; for files that a
-        model reads, as many as in training.
+        The number of columns of every line. Default: that of the first line; for files that a
+        model reads, that of training.
 
     Notes
     -----
@@ -122,7 +122,7 @@ class ConllData(ColumnData):
         super().__init__(find_files(paths), columns, templates, hash_bits)
 
     def learnt(self) -> dict[str, Any]:
-        """What models keep: how many columns the lines have, None where the first file has none."""
+        """Return the options that models save: the number of columns, None without lines."""
         return {"n_columns": self.columns.n_columns or self.columns.count(self.paths[0])}
 
 
@@ -166,7 +166,7 @@ class ColumnSpec(TextSpec):
         return f"{place}, sentence {textwrap.shorten(words, 60, placeholder=' …')!r}"
 
     def words(self) -> list[list[str]]:
-        """The words of each sentence, read anew: shards hold only features."""
+        """Read the files again and return the words of each sentence; shards have only features."""
         reading = ColumnReading(replace(self.columns, tag=None), ())
         for part in self.parts:
             reading.read(part)
@@ -181,7 +181,7 @@ class ColumnSpec(TextSpec):
 
 
 def check_features(templates: Templates, word: int, tag: int | None, hash_bits: int | None) -> None:
-    """Refuse features that give the tag away, and numbers of columns out of range."""
+    """Refuse features that include the tag, and numbers of columns out of range."""
     if tag is not None and tag in (word, *templates.columns):
         given = Setting("tag", tag)
         raise ConfigError(

@@ -129,12 +129,12 @@ class SvmHmmSpec(TextSpec):
     def _parse(
         self, path: str, offset: int, text: bytes
     ) -> tuple[list[bytes], np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Tags, qids, and lengths, columns and values of these lines from this offset on."""
+        """Return tags, qids, and lengths, columns and values of the lines from this offset on."""
         heads = list(HEAD.finditer(text))
         n_tokens = sum(NO_TOKEN.match(line) is None for line in text.split(b"\n"))
         if n_tokens != len(heads) or (self.labelled and any(head[1] is None for head in heads)):
             raise self._refusal(path, offset, text)
-        # What is left without the tags are svmlight lines without labels, at the same places.
+        # Without the tags these are svmlight lines without labels, at the same places.
         rest = bytearray(text)
         for head in heads:
             if head[1] is not None:
@@ -146,7 +146,7 @@ class SvmHmmSpec(TextSpec):
         return tags, qids, (lengths, columns, values)
 
     def _refusal(self, path: str, offset: int, text: bytes) -> DataError:
-        """What is wrong with the first line that is."""
+        """Return the error of the first line with a mistake."""
 
         def is_bad(line: bytes) -> bool:
             head = HEAD.match(line)
