@@ -42,19 +42,19 @@ class Drawings(Writer):
         self._kept: list[Any] = []
 
     def drawable(self, piece: ShardSpec, found: list[Any]) -> Iterator[Any]:
-        """What `text`, `drawn` and `svg` take, of each of these predictions."""
+        """Return the argument of `text`, `drawn` and `svg` for each of these predictions."""
         return iter(found)
 
     def text(self, one: Any) -> str:
-        """A prediction as one line."""
+        """Return a prediction as one line."""
         raise NotImplementedError
 
     def drawn(self, one: Any, width: int | None) -> str:
-        """A prediction as lines, of at most this width where one is given."""
+        """Return a prediction as lines, of at most this width where one is given."""
         raise NotImplementedError
 
     def svg(self, kept: list[Any]) -> str:
-        """All predictions as an SVG document."""
+        """Return all predictions as an SVG document."""
         raise NotImplementedError
 
     def texts(self, piece: ShardSpec, found: list[Any]) -> Iterator[str]:

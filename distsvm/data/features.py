@@ -75,7 +75,7 @@ class SparseRows:
     """Features by rows (CSR): row i holds entries starts[i] … starts[i + 1] − 1.
 
     `starts` may begin above 0: a slice of rows shares `values` and `columns` with the whole.
-    `zero_based` means that columns count from 0. It is False where that is unknown (text files, which
+    `zero_based` means that columns count from 0. It is False where that is unknown (text files
     count from 0 or from 1 without a mark); then `n_columns` is 1 + the largest column.
     """
 

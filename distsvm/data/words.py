@@ -137,7 +137,7 @@ class WordSpec:
         return Shard(x, self.outputs, None, first=self.first)
 
     def words(self) -> list[list[str]]:
-        """The words of each sentence."""
+        """Return the words of each sentence."""
         return [list(sentence) for sentence in self.sentences]
 
 
@@ -202,7 +202,7 @@ class LineSpec(TextSpec):
         return _line_starts
 
     def words(self) -> list[list[str]]:
-        """The words of each sentence."""
+        """Return the words of each sentence."""
         split = splitter(self.tokens)
         return [
             split(line)

@@ -88,7 +88,7 @@ class _Child:
             self.outgoing = None
 
     def wanted(self) -> int:
-        """The events of its pipe to wait for."""
+        """Return the events of its pipe to wait for."""
         if self.outgoing is None:
             return selectors.EVENT_READ
         return selectors.EVENT_READ | selectors.EVENT_WRITE

@@ -84,7 +84,7 @@ class HeldVectors(ABC):
 
     @abstractmethod
     def least_bytes(self, size: int) -> int:
-        """The memory that they cannot do without, with room for `size` slots of each example."""
+        """Return the least memory, with room for `size` slots of each example."""
 
     @abstractmethod
     def resize(self, size: int, beside: int) -> None:
@@ -113,7 +113,7 @@ class HeldVectors(ABC):
 
     @abstractmethod
     def sum(self, held: Held, outputs: Any, share: np.ndarray) -> Vector:
-        """Σ share·p of all planes, by example and slot."""
+        """Return Σ share·p of all planes, by example and slot."""
 
 
 Flat: TypeAlias = "tuple[np.ndarray, np.ndarray, np.ndarray]"
@@ -130,7 +130,7 @@ def joined_change(rows: np.ndarray, inner: np.ndarray, last: np.ndarray, dim: in
 
 
 def first_planes(held: Held, rows: np.ndarray) -> np.ndarray:
-    """The number of each row's first plane, where the planes of these rows follow one another."""
+    """Return the number of each row's first plane, where the rows' planes follow one another."""
     return np.cumsum(held.count[rows], dtype=np.int64) - held.count[rows]
 
 

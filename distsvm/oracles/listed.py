@@ -192,7 +192,7 @@ class ListedVectors(HeldVectors):
         self.records = new
 
     def _make_weights(self, n_more: int) -> None:
-        """Ids for so many weights more."""
+        """Make room for n more ids."""
         active, n = self.active, int(self.active.counts[0])
         if n + n_more <= active.weight.size:
             return
@@ -242,7 +242,7 @@ class ListedVectors(HeldVectors):
         return self.vector(np.concatenate([out, np.zeros(self.weights.size - out.size)]))
 
     def vector(self, by_id: np.ndarray) -> Vector:
-        """The vector that has these numbers at the weights with an id."""
+        """Return the vector with these numbers at the weights with an id."""
         self._sort()
         dim, n = self._algebra.dim, self._index.size
         index, value = np.empty(n, index_type(dim)), np.empty(n)
@@ -261,14 +261,14 @@ class ListedVectors(HeldVectors):
 
 
 def with_room(numbers: np.ndarray, n: int, room: int) -> np.ndarray:
-    """An array of length `room` that begins with the first n of these numbers."""
+    """Return an array of length `room` that begins with the first n of these numbers."""
     out = np.empty(room, numbers.dtype)
     out[:n] = numbers[:n]
     return out
 
 
 def _room_for(needed: np.ndarray) -> tuple[dict[str, np.ndarray], ...]:
-    """The arrays of so many ids, parts and terms."""
+    """Return arrays for these numbers of ids, parts and terms."""
     n_ids, n_parts, n_terms = needed.tolist()
     return (
         {"ids": np.empty(n_ids, np.uint32)},

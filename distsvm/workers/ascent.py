@@ -146,21 +146,21 @@ class BlockAscent:
             alpha[:, before.shape[1] :] *= taken
 
     def holding(self) -> Holding:
-        """What the block had before the changes of the last round."""
+        """The block's values before the changes of the last round."""
         return Holding(*self.stock.sum(self._earlier()), self.number)
 
     def _change(self) -> Vector:
-        """Σ (change of α)·p of this round, made anew."""
+        """Return Σ (change of α)·p of this round, made anew."""
         return self.stock.sum(self.stock.held.alpha - self._earlier())[0]
 
     def _earlier(self) -> np.ndarray:
-        """The α before this round, of every plane that the stock has room for by now."""
+        """Return the α before this round, in the stock's present shape."""
         alpha = np.zeros_like(self.stock.held.alpha)
         alpha[:, : self._before.shape[1]] = self._before
         return alpha
 
     def _ask_all(self, point: np.ndarray) -> tuple[int, float, bool]:
-        """The oracle on every example at one point: Σ c_i·H_i there, and whether it is exact.
+        """Call the oracle on every example at one point; return Σ c_i·H_i and whether it is exact.
 
         The first number is that of the examples asked; the sum is infinite if not all were.
         """
@@ -174,13 +174,13 @@ class BlockAscent:
         return n, upper if n == self.oracle.n else math.inf, exact
 
     def _chosen(self, todo: Ascent) -> np.ndarray:
-        """Those with the largest shares of the gap, in the order in which they are asked about."""
+        """Return the examples with the largest shares of the gap, in the order of their calls."""
         n = min(self.oracle.n, int(np.ceil(todo.share * self.oracle.n)))
         chosen = np.argsort(-self.share, kind="stable")[:n]
         return np.random.default_rng(self._seed(0)).permutation(chosen)
 
     def _ask_some(self, climber: Climber, chosen: np.ndarray, todo: Ascent) -> tuple[int, Visits]:
-        """The oracle on those that were chosen, each few followed by steps."""
+        """Call the oracle on the chosen examples, with steps after each few of them."""
         n, total, oracle = 0, Visits(), self.oracle
         size = min(BATCH, power_of_two(PART_WORK / oracle.call_work()))
         for batch in _pieces(chosen, BATCH):
@@ -204,7 +204,7 @@ class BlockAscent:
         self.stock.insert(planes if worth.size == len(planes) else planes.take(worth))
 
     def _passes(self, todo: Ascent) -> Iterator[np.ndarray]:
-        """The examples of each pass, in an order of its own: those worth it, or all when asked."""
+        """Yield the examples of each pass in a new order: those with a gap, or all if asked."""
         for number in range(todo.n_passes):
             held, rows = self.stock.held, self.stock.filled_rows()
             if todo.ask == "some":
@@ -216,11 +216,11 @@ class BlockAscent:
             yield np.random.default_rng(self._seed(1 + number)).permutation(rows)
 
     def _begins_with_all(self, todo: Ascent) -> bool:
-        """Whether the first pass is over all examples, so that every share of the gap is new."""
+        """Return whether the first pass is over all examples, so that all shares are new."""
         return todo.ask == "all" or (todo.ask == "some" and self.stock.asks)
 
     def _is_enough(self, todo: Ascent) -> bool:
-        """Whether the passes have brought the gap as far down as is asked."""
+        """Return whether the passes have reduced the gap to the wanted value."""
         return self.stock.asks and self.stock.held.gap.sum() <= todo.enough * self.weight.sum()
 
     def _seed(self, part: int) -> list[int]:
@@ -255,7 +255,7 @@ class BlockAscent:
 
 
 def _stock(oracle: Oracle, total: np.ndarray, max_bytes: float) -> PlaneStock | WholeStock:
-    """All outputs of every example where they are few enough, else the planes that were found."""
+    """Return a stock of all outputs where they are few enough, else of the planes found."""
     if WholeStock.bytes_for(oracle) <= max_bytes:
         return WholeStock(oracle, total)
     return PlaneStock(oracle, total, max_bytes)

@@ -93,5 +93,5 @@ class AscentPart(WorkerPart):
             return ascent.round(w, point, todo)
 
     def holding(self) -> Holding:
-        """Σ α·p and Σ α·q before the last round's changes."""
+        """Return Σ α·p and Σ α·q before the last round's changes."""
         return self.ascent.holding()

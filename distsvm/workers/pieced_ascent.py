@@ -115,7 +115,7 @@ class PiecedAscent:
     """What is on the shelf is written whole."""
 
     def state(self, rows: np.ndarray | None = None) -> Mapping[str, np.ndarray]:
-        """As BlockAscent.state, of all examples; each array is read when it is asked for."""
+        """Return the state as BlockAscent.state, of all examples; an array is read on its use."""
         if self._shelf is None:
             self._all(lambda ascent: None)
         assert self._shelf is not None

@@ -59,7 +59,7 @@ class Piece:
 def pack_pieces(
     task: Task, rescaling: str, specs: Sequence[Any], store: PackedStore
 ) -> tuple[Oracle, list[Piece]]:
-    """An oracle of no examples, and the pieces, packed for the task where that gives arrays."""
+    """Return an oracle of no examples, and the pieces, packed where they are arrays."""
     empty = load(specs[0], store).take(np.zeros(0, dtype=np.int64))
     frame = task.oracle(empty, rescaling)
     if frame.arrays() is None:
@@ -96,7 +96,7 @@ def _packed(
 
 
 def _unpacked(task: Task, rescaling: str, spec: Any, store: PackedStore) -> Piece:
-    """A piece of Python objects, which is read from its file whenever it is opened."""
+    """Return a piece of Python objects; each opening reads its file."""
 
     def opened(names: Names) -> Oracle:
         first = None if names.first is None else names.first + int(names.rows[0])
@@ -139,7 +139,7 @@ class PiecedOracle(Oracle):
             log.info("pieces do not end where sums do: other last bits than in memory")
 
     def weights(self) -> np.ndarray:
-        """The examples' own weights."""
+        """Return the examples' own weights."""
         known = [np.ones(p.n) if p.weight is None else p.weight for p in self._pieces]
         return np.concatenate(known)
 
@@ -227,7 +227,7 @@ class PiecedOracle(Oracle):
         return sum((piece.unseen for piece in self._pieces), Counter())
 
     def take(self, rows: np.ndarray) -> PiecedOracle:
-        """Sums of what is left have the bits of memory only if whole pieces are."""
+        """Refuse dropped examples: sums would differ from those in memory."""
         edges = np.searchsorted(rows, self._starts)
         kept = [
             _taken(piece, rows[low:high] - start)
@@ -263,16 +263,16 @@ class PiecedOracle(Oracle):
     # --- pieces ----------------------------------------------------------------------------
 
     def part(self, number: int) -> tuple[Oracle, slice]:
-        """The oracle of a piece, and which rows of the shard are the piece's."""
+        """Return the oracle of a piece, and the piece's rows in the shard."""
         return self._open(number), slice(*self._starts[number : number + 2].tolist())
 
     def own(self, planes: Planes) -> tuple[Oracle, Planes]:
-        """The oracle of the piece that these planes are of, and they with its row numbers."""
+        """Return the oracle of the planes' piece, and the planes with its row numbers."""
         oracle, start = self.opened(planes.row)
         return oracle, replace(planes, row=planes.row - start)
 
     def opened(self, rows: np.ndarray) -> tuple[Oracle, int]:
-        """The oracle of the piece that has all these rows, and the number of its first row."""
+        """Return the oracle of the piece with these rows, and the number of its first row."""
         number = int(np.searchsorted(self._starts, rows[0], side="right")) - 1
         start, stop = int(self._starts[number]), int(self._starts[number + 1])
         assert start <= rows.min() <= rows.max() < stop, "rows of two pieces in one call"
@@ -293,7 +293,7 @@ class PiecedOracle(Oracle):
 
 
 def _taken(piece: Piece, rows: np.ndarray) -> Piece:
-    """The piece without all but these rows."""
+    """Return these rows of the piece."""
     if rows.size == piece.n:
         return piece
 

@@ -85,7 +85,7 @@ class PlaneStock:
         return sum(array.nbytes for array in arrays) + getattr(self.outputs, "nbytes", 0)
 
     def _tables(self) -> list[np.ndarray]:
-        """What is known of each plane by its slot, each array once."""
+        """Return the arrays of the planes by slot, each array once."""
         held = self.held
         beside = [] if self.loss is held.q else [self.loss]
         return [held.q, held.alpha, held.idle, self.key, *beside]
@@ -100,7 +100,7 @@ class PlaneStock:
         return int(np.count_nonzero(self.held.alpha))
 
     def support(self, alpha: np.ndarray) -> tuple[Planes, np.ndarray]:
-        """The planes with α > 0, and their α, for any α of this stock's shape."""
+        """Return the planes with α > 0, and their α, for any α of this stock's shape."""
         row, slot = np.nonzero(alpha)
         return self._planes(row, slot), alpha[row, slot]
 
@@ -109,13 +109,13 @@ class PlaneStock:
         return Planes(row, output, q, q if self.loss is self.held.q else self.loss[row, slot])
 
     def sum(self, alpha: np.ndarray) -> tuple[Vector, float]:
-        """Σ α·p and Σ α·q, for any α of this stock's shape."""
+        """Return Σ α·p and Σ α·q, for any α of this stock's shape."""
         row, slot = np.nonzero(alpha)
         linear = float(alpha[row, slot] @ self.held.q[row, slot])
         return self.vectors.sum(self.held, self.outputs, alpha), linear
 
     def filled_rows(self) -> np.ndarray:
-        """The examples that a visit may change."""
+        """Return the examples that a visit may change."""
         return np.flatnonzero(self.held.count)
 
     def climber(self, w: np.ndarray, sigma: float) -> Climber:
@@ -145,7 +145,7 @@ class PlaneStock:
         self._put(planes.take(kept), key[kept], slot[slot >= 0])
 
     def _free_slots(self, rows: np.ndarray) -> np.ndarray:
-        """A slot for a plane of each of these examples; −1 where all have α."""
+        """Return a slot for a plane of each of these examples; −1 where all have α."""
         held = self.held
         slot = held.count[rows].astype(np.int64)
         full = np.flatnonzero(slot == self.size)
@@ -236,7 +236,7 @@ class PlaneStock:
         }  # fmt: skip
 
     def room(self, state: dict[str, np.ndarray]) -> tuple[int, int]:
-        """The shape of the α in a state."""
+        """Return the shape of the α in a state."""
         return self.oracle.n, int(checks.array("size", state["size"], "i", ()))
 
     def restore(self, state: dict[str, np.ndarray]) -> None:

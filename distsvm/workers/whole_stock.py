@@ -36,7 +36,7 @@ class WholeStock:
 
     @staticmethod
     def bytes_for(oracle: Oracle) -> float:
-        """The memory of such a stock; inf where there is none."""
+        """Return the memory of such a stock; inf where it is not possible."""
         if oracle.n_outputs is None or not oracle.q_is_loss:
             return np.inf
         return 8.0 * oracle.n * (oracle.n_outputs + 2)
@@ -55,14 +55,14 @@ class WholeStock:
         return int(np.count_nonzero(self.held.alpha))
 
     def support(self, alpha: np.ndarray) -> tuple[Planes, np.ndarray]:
-        """The planes with α > 0, and their α, for any α of this stock's shape."""
+        """Return the planes with α > 0, and their α, for any α of this stock's shape."""
         row, number = np.nonzero(alpha)
         outputs = self.oracle.outputs(number)
         planes = Planes.linear(row, outputs, self.oracle.losses(row, outputs))
         return planes, alpha[row, number]
 
     def sum(self, alpha: np.ndarray) -> tuple[Vector, float]:
-        """Σ α·p and Σ α·q, for any α of this stock's shape."""
+        """Return Σ α·p and Σ α·q, for any α of this stock's shape."""
         planes, share = self.support(alpha)
         total = self.oracle.total(self.oracle.dim)
         total.add(planes, share)
@@ -78,7 +78,7 @@ class WholeStock:
         """Nothing to do: none is stored."""
 
     def filled_rows(self) -> np.ndarray:
-        """The examples that a visit may change."""
+        """Return the examples that a visit may change."""
         return np.arange(self.oracle.n)
 
     def climber(self, w: np.ndarray, sigma: float) -> Climber:
@@ -106,7 +106,7 @@ class WholeStock:
         }  # fmt: skip
 
     def room(self, state: dict[str, np.ndarray]) -> tuple[int, ...]:
-        """The shape of the α in a state."""
+        """Return the shape of the α in a state."""
         return self.held.alpha.shape
 
     def restore(self, state: dict[str, np.ndarray]) -> None:

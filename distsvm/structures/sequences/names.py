@@ -71,7 +71,7 @@ class Names:
         return [data[a:b] for a, b in pairwise(starts)]
 
     def in_order(self) -> Names:
-        """The names sorted by their bytes, which is the order of their letters' numbers."""
+        """Return the names sorted by their bytes, which is the order of their letters' numbers."""
         return self._of(sorted(self._raw()))
 
     @cached_property

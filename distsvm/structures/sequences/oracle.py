@@ -268,8 +268,8 @@ class SequenceOracle(Oracle):
     def n_best(self, view: View, rows: np.ndarray, k: int) -> tuple[Ragged, Ragged]:
         """Return the k best distinct outputs of each sequence, best first, and their scores.
 
-        Row i of the scores is of example i, with fewer than k where it has fewer outputs. The outputs
-        of all examples follow one another, each example's as many as its scores.
+        Row i of the scores is of example i, with fewer than k where it has fewer outputs. The
+        outputs of all examples follow one another, each example's as many as its scores.
         """
         outputs, scores = [], []
         for piece in self.chunks(rows):
@@ -325,7 +325,7 @@ class SequenceOracle(Oracle):
         return Counter(self._unseen_tokens()[1])
 
     def true_tags(self) -> TagRows:
-        """The true tags, including those that the task does not have."""
+        """Return the true tags, including those that the task does not have."""
         return TagRows(self.all_truth(), np.append(self.task.tags(), self._others))
 
     def _unseen_tokens(self) -> tuple[np.ndarray, list[str]]:

@@ -13,7 +13,7 @@ from distsvm.wording import Form, Message, message
 
 
 class Rules(Kind):
-    """ "bio", or in Python a list of pairs; which tags there are is only known from the data."""
+    """ "bio", or in Python a list of pairs of tags; the data decides which tags exist."""
 
     expected = Message(
         Form("None, 'bio' or a list of pairs (tag, tag) that are forbidden", "bio", '"bio"')

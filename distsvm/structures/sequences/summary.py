@@ -44,7 +44,7 @@ class SequenceSummary(Summary):
     RULES: ClassVar = {**Summary.RULES, "named": _together, "longest": max}
 
     def features(self) -> NameCounts:
-        """All named features, with their counts."""
+        """Return all named features, with their counts."""
         return merged(self.named)
 
 

@@ -196,7 +196,7 @@ class SequenceTask(Task):
     # --- tags and features as numbers ------------------------------------------------------
 
     def tags(self) -> np.ndarray:
-        """The tags, in the order of their numbers."""
+        """Return the tags, in the order of their numbers."""
         if self.labels is None:
             raise ConfigError("the task is not prepared: its tags are not known yet")
         return self.labels
@@ -389,7 +389,7 @@ class SequenceTask(Task):
         return new
 
     def _columns_of(self, earlier: SequenceTask) -> np.ndarray:
-        """The own column of each of the earlier task's features, −1 where it has none."""
+        """Return the own column of each of the earlier task's features, −1 where it has none."""
         if self.hash_bits != earlier.hash_bits:
             raise ConfigError(
                 message(

@@ -41,7 +41,7 @@ class ColumnData:
         return text_bytes(self.paths)
 
     def unlabelled(self) -> ColumnData:
-        """The same data without its tags, whether or not the lines have any.
+        """Return the same data without its tags, whether or not the lines have any.
 
         Lines may have all columns of training, or all but the last one if that is the tag's.
         """
@@ -78,7 +78,7 @@ class ConllData(ColumnData):
     word : int, default 0
         The column of the word.
     separator : str, optional
-        What stands between columns, such as "\\t"; any run of blanks and tabs by default.
+        The text between columns, such as "\\t"; any run of blanks and tabs by default.
     templates : Templates or str, default DEFAULT
         The features of a token; see distsvm.data.templates.
     hash_bits : int, optional

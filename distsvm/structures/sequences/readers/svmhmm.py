@@ -55,7 +55,7 @@ class SvmHmmData:
         return text_bytes(self.paths)
 
     def unlabelled(self) -> SvmHmmData:
-        """The same data without its tags, whether or not the lines have any."""
+        """Return the same data without its tags, whether or not the lines have any."""
         return SvmHmmData(self.paths, labelled=False)
 
     def specs(
