@@ -8,6 +8,7 @@ from typing import Any
 
 from distsvm.cli.output import Output
 from distsvm.cli.parser import ABSENT, Group
+from distsvm.cli.parts import Predictions, parts
 from distsvm.cli.signs import field
 from distsvm.cli.targets import written_file
 from distsvm.cli.writer import Writer
@@ -18,16 +19,18 @@ FLAGS = {"draw": "--draw", "svg": "--svg"}
 
 
 def add_drawing(group: Group) -> None:
-    """Add the flags."""
+    """Add the flags, whose help names the structures that have drawings."""
+    drawn = [one.title for one, part in parts(Predictions).items() if part.add is add_drawing]
+    titles = " and ".join(drawn)
     group.flag(
         "--draw", truth, default=ABSENT,
-        help="trees and alignments: draw them instead, a blank line after each; on standard "
-        "output, unless --output is given",
+        help=f"{titles}: draw them instead, a blank line after each; on standard output, unless "
+        "--output is given",
     )  # fmt: skip
     group.flag(
         "--svg", path, metavar="FILE", default=ABSENT,
-        help="trees and alignments: draw them, one below the other, to an SVG file; --output is "
-        "then not needed",
+        help=f"{titles}: draw them, one below the other, to an SVG file; --output is then not "
+        "needed",
     )  # fmt: skip
 
 

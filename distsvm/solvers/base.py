@@ -102,6 +102,8 @@ class Solver(ABC, Generic[R, S]):
         Required capabilities of a task's oracle: names of CAPABILITIES.
     penalties : frozenset of str
         The penalties of a slack that it supports.
+    auto_penalties : frozenset of str
+        The penalties for which solver="auto" may take it.
     why_linear : str
         The theory's reason why it supports no other penalty, for messages.
     columns : tuple of Column
@@ -125,6 +127,7 @@ class Solver(ABC, Generic[R, S]):
     State: ClassVar[type[State]]
     needs: ClassVar[frozenset[str]] = frozenset()
     penalties: ClassVar[frozenset[str]] = frozenset({"linear"})
+    auto_penalties: ClassVar[frozenset[str]] = frozenset({"linear"})
     why_linear: ClassVar[str] = ""
     columns: ClassVar[tuple[Column, ...]] = ()
     worker_vectors: ClassVar[int] = 5

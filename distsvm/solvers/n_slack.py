@@ -131,6 +131,7 @@ class NSlack(Solver[AskRisk, NSlackState]):
     State: ClassVar[type[State]] = NSlackState
     needs: ClassVar[frozenset[str]] = frozenset({"planes"})
     penalties: ClassVar[frozenset[str]] = PENALTIES
+    auto_penalties: ClassVar[frozenset[str]] = PENALTIES
     has_blocks: ClassVar[bool] = False
     in_memory: ClassVar[bool] = True
     warm_up: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"ascent": "subspace"})

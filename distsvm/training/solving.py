@@ -104,7 +104,7 @@ class Choice:
 def _name(config: TrainConfig, task: Task, place: Place, data: Dataset) -> str:
     """Return the named solver, or the only one with options given, or the task's choice.
 
-    If that does not support the penalty, it is the registry's first solver that does.
+    If that is not for the penalty, it is the registry's first solver that is.
     """
     if config.solver != "auto":
         config.check_options_of(config.solver)
@@ -112,7 +112,7 @@ def _name(config: TrainConfig, task: Task, place: Place, data: Dataset) -> str:
     named = config.solvers_named()
     if len(named) == 1:
         return named[0]
-    able = [name for name, one in solvers().items() if config.penalty in one.penalties]
+    able = [name for name, one in solvers().items() if config.penalty in one.auto_penalties]
     one_block = place.one_process and config.n_blocks in (None, 1)
     n_columns = _n_columns(data, task) if one_block and not place.limited else None
     chosen = task.choose_solver(
