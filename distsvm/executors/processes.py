@@ -97,7 +97,7 @@ class _Child:
 class ProcessTransport(Transport):
     """Non-blocking pipes to spawned processes: one slow worker never delays the others.
 
-    The pulse tells of a process that stops in the middle of a message, as of any other.
+    The pulse reveals a process that stops in the middle of a message, too.
     """
 
     def __init__(self, n_threads: int = 1) -> None:

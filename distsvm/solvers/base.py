@@ -137,7 +137,7 @@ class Solver(ABC, Generic[R, S]):
     warm_up: ClassVar[tuple[dict[str, Any], ...]] = ({},)
 
     problem: Problem
-    options: Any
+    options: SolverOptions
 
     @classmethod
     def settled(cls, options: Any, task: Task, place: Place) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from distsvm import checks
+from distsvm import checks, storage
 from distsvm.cuts.bounds import Target
 from distsvm.data import Dataset
 from distsvm.data.shard import ShardSpec
@@ -73,7 +73,7 @@ class Choice:
         return cls(solver, n_blocks)
 
     @classmethod
-    def recorded(cls, run: dict[str, Any], path: Any) -> Choice:
+    def recorded(cls, run: dict[str, Any], path: storage.Place) -> Choice:
         """Return the recorded choice of the run of run.json, which a resumed run repeats."""
         used = run.get("used", {})
         try:

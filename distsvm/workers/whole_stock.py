@@ -15,8 +15,8 @@ from distsvm.vectors import Vector
 class WholeStock:
     """A plane for every output, none of them stored: an output's number is its place.
 
-    A visit looks at all outputs, so that it finds what an oracle call would: nothing comes in and
-    nothing is given up. The truth's own place is empty.
+    A visit searches all outputs, as an oracle call does: no plane is added or dropped. The truth's
+    own place is empty.
 
     Parameters
     ----------
@@ -72,10 +72,10 @@ class WholeStock:
     """Planes of no example are written."""
 
     def insert(self, planes: Planes) -> None:
-        """Nothing to do: all are there."""
+        """Have no effect: all planes exist."""
 
     def drop_idle(self) -> None:
-        """Nothing to do: none is stored."""
+        """Have no effect: no plane is stored."""
 
     def filled_rows(self) -> np.ndarray:
         """Return the examples that a visit may change."""
@@ -90,7 +90,7 @@ class WholeStock:
         return climber.visit_whole(self.held, rows, tol)
 
     def rescale(self, total: np.ndarray, factor: float) -> None:
-        """Go on with other sums of α: every α times `factor`, and the truth has the rest."""
+        """Change the sums of α: every α is multiplied by `factor`, and the truth has the rest."""
         self.held = self.held._replace(total=total)
         self.held.alpha[:] *= factor
         self.held.gap[:] *= factor
@@ -98,7 +98,7 @@ class WholeStock:
     # --- checkpoints -----------------------------------------------------------------------
 
     def state(self, rows: np.ndarray | None = None) -> dict[str, np.ndarray]:
-        """Everything that a later run needs to go on with the same bits: α, and no planes."""
+        """Return all that a later run needs to continue with the same bits: α, and no planes."""
         row, number = np.nonzero(self.held.alpha)
         return {
             "row": row, "output": number, "alpha": self.held.alpha[row, number],
@@ -110,7 +110,7 @@ class WholeStock:
         return self.held.alpha.shape
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up the state that `state` gave."""
+        """Restore the result of `state`."""
         n, k = self.held.alpha.shape
         row = checks.within("row", state["row"], 0, n)
         output = checks.within("output", state["output"], 0, k, row.size)

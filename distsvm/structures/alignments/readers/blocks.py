@@ -44,7 +44,7 @@ class BlockData:
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Packed files (.gz, .bz2, .xz) are unpacked; each of them lies whole in one shard.
+        Compressed files (.gz, .bz2, .xz) are never cut between shards.
     labelled : bool
         False gives sequences alone, for prediction: no homologue has to be among them.
     """

@@ -54,11 +54,7 @@ class ColumnData:
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
     ) -> list[ColumnSpec]:
-        """How to load each of n_shards shards of about equal bytes, none of them empty.
-
-        By default 16, or as many as have 64 KiB of text each. Fewer (with a warning, if the number
-        was given) where there are too few sentences, or too few packed files.
-        """
+        """Return how to load each of n_shards shards of about equal bytes; see cut_files."""
         columns = self.columns
         if columns.n_columns is None and not columns.numbered:
             columns = replace(columns, n_columns=columns.count(self.paths[0]))
@@ -72,7 +68,7 @@ class ConllData(ColumnData):
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Packed files (.gz, .bz2, .xz) are unpacked; each of them lies whole in one shard.
+        Compressed files (.gz, .bz2, .xz) are never cut between shards.
     tag : int or None, default -1
         The column of the tag: from 0, or from the end if it is negative. None: tags are not read.
     word : int, default 0

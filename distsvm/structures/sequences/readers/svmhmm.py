@@ -34,7 +34,7 @@ class SvmHmmData:
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Packed files (.gz, .bz2, .xz) are unpacked; each of them lies whole in one shard.
+        Compressed files (.gz, .bz2, .xz) are never cut between shards.
     labelled : bool
         False reads lines for prediction: tags may be missing and are ignored.
 
@@ -61,11 +61,7 @@ class SvmHmmData:
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
     ) -> list[SvmHmmSpec]:
-        """How to load each of n_shards shards of about equal bytes, none of them empty.
-
-        By default 16, or as many as have 64 KiB of text each. Fewer (with a warning, if the number
-        was given) where there are too few sentences, or too few packed files.
-        """
+        """Return how to load each of n_shards shards of about equal bytes; see cut_files."""
         return [
             SvmHmmSpec(run, self.labelled)
             for run in cut_sentences(self.paths, n_shards, _RunsOfQids())
