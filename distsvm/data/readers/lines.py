@@ -62,7 +62,7 @@ def cut_files(
 
     The default is 16, or fewer so that each has min_bytes of text. There are fewer (with a warning,
     if n_shards is given) where there are too few examples, or too few compressed files, which are
-    never cut. Only text around possible cuts is read, unless examples are about as long as the runs.
+    never cut. Only text around possible cuts is read, unless examples are about as long as runs.
 
     Parameters
     ----------
