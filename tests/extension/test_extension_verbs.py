@@ -133,6 +133,15 @@ def test_a_job_trains_the_structure_with_the_solver(never_stopped, tmp_path, cap
     assert steps == [1, 2 / 3, 1 / 2]
 
 
+@pytest.mark.parametrize(("solver", "task"), PAIRS)
+def test_plan_runs_and_status_read_the_run(solver, task, never_stopped, capsys):
+    _, _, whole = never_stopped(solver, task)
+    assert f"as in {whole}" in run(capsys, "plan", whole).out
+    assert str(whole.name) in run(capsys, "runs", whole.parent).out
+    (facts,) = map(json.loads, run(capsys, "status", whole, "--json").out.splitlines())
+    assert facts["state"] == "stopped"
+
+
 def test_warm_up_trains_the_structure_and_the_solver(capsys):
     lines = run(capsys, "warm-up", "--json").out.splitlines()
     tasks = [record["task"] for record in map(json.loads, lines) if "task" in record]
