@@ -210,8 +210,8 @@ class Ascent:
     sigma : float
         σ′: the factor by which the block counts its own change of w, since others change w too.
     ask : str
-        The examples that the oracle is asked about before the passes: "all" (at w itself, which
-        certifies), "some", or "none".
+        The examples of oracle calls before the passes: "all" (at w itself, which certifies),
+        "some", or "none".
     share : float
         For "some": this part of the examples, those with the largest shares of the gap.
     n_passes : int
@@ -273,9 +273,9 @@ class Ascended(Summed):
     u, linear : Vector, float
         The changes of Σ α·p and Σ α·q.
     gain : float
-        Of the dual, if no other block had changed anything.
+        Of the dual, if no other block changes w.
     holding : Holding or None
-        The block's own before the changes; only where the oracle was asked about all.
+        The block's own before the changes; only after oracle calls for all examples.
     upper, exact :
         Σ c_i·(upper bound of H_i(w)), or of H_i²/2 for the quadratic penalty, and whether it is the
         exact maximum; infinite unless the oracle was asked about all.
@@ -332,7 +332,7 @@ class Ascended(Summed):
 
 @dataclass(frozen=True, eq=False)
 class Facts(Summed):
-    """What is known of a shard, or of all shards, once their task is bound.
+    """The facts of a shard, or of all shards, after the task was bound.
 
     Parameters
     ----------
@@ -349,7 +349,7 @@ class Facts(Summed):
     data_bytes, plane_bytes : int
         Memory of the packed examples, and of the room for their cached planes.
     fingerprint : str
-        Digests of the shards' examples, in shard order; empty unless it was asked for.
+        Digests of the shards' examples, in shard order; empty if they are not needed.
     """
 
     RULES: ClassVar = {"square_radius": _both(max)}
@@ -367,7 +367,7 @@ class Facts(Summed):
 
 @dataclass(frozen=True, eq=False)
 class Score(Summed):
-    """How well some predictions do."""
+    """The score of some predictions."""
 
     n_examples: int
     weight: float
@@ -405,7 +405,7 @@ class Violated:
     worst : float
         max H_i, in parts of the smallest margin that the example may need.
     n_calls : int
-        Examples that were asked about.
+        The number of oracle calls.
     exact, late : bool
         Whether every answer was the exact maximum; whether the time was over before all were asked.
     """
@@ -430,7 +430,7 @@ class Violated:
 
     @classmethod
     def none(cls, dim: int) -> Violated:
-        """Return the answer about no example."""
+        """Return the sum for no example."""
         whole, real = np.zeros(0, np.int64), np.zeros(0)
         return cls(
             whole, whole, real, real, real, whole, whole.astype(index_type(dim)), real, whole, [],
@@ -450,7 +450,7 @@ class Violated:
         return Violated(**both)
 
     def ended(self, late: bool) -> Violated:
-        """Return the same with what is known at the end."""
+        """Return the same with the facts of the end."""
         return replace(self, late=late)
 
     def take(self, which: np.ndarray) -> Violated:

@@ -93,7 +93,7 @@ class Model:
         return [output for part in parts for output in part]
 
     def predicted_here(self, data: Any) -> Any:
-        """As predict, of inputs in memory, without making shards; None where these are needed."""
+        """Return predictions of inputs in memory without shards; None where shards are needed."""
         oracle = self.bound_here(data)
         return None if oracle is None else oracle.public(oracle.decode_all(self.view))
 

@@ -103,6 +103,8 @@ class Solver(ABC, Generic[R, S]):
         Required capabilities of a task's oracle: names of CAPABILITIES.
     penalties : frozenset of str
         The penalties of a slack that it supports.
+    auto_penalties : frozenset of str
+        The penalties for which solver="auto" may take it.
     why_linear : str
         The theory's reason why it supports no other penalty, for messages.
     why_no_support : str
@@ -115,6 +117,12 @@ class Solver(ABC, Generic[R, S]):
         depend on it, and bits must not depend on the number of workers.
     hosts_blocks : bool
         Whether a worker hosts a whole block, or each of its shards.
+    has_blocks : bool
+        Whether several blocks of examples make sense for it.
+    in_memory : bool
+        Whether it needs all examples in memory.
+    warm_up : tuple of dict
+        Settings of training that together use all its kernels, for `distsvm warm-up`.
     """
 
     name: ClassVar[str]
@@ -122,14 +130,18 @@ class Solver(ABC, Generic[R, S]):
     State: ClassVar[type[State]]
     needs: ClassVar[frozenset[str]] = frozenset()
     penalties: ClassVar[frozenset[str]] = frozenset({"linear"})
+    auto_penalties: ClassVar[frozenset[str]] = frozenset({"linear"})
     why_linear: ClassVar[str] = ""
     why_no_support: ClassVar[str] = "it keeps no planes of single examples"
     columns: ClassVar[tuple[Column, ...]] = ()
     worker_vectors: ClassVar[int] = 5
     hosts_blocks: ClassVar[bool] = False
+    has_blocks: ClassVar[bool] = True
+    in_memory: ClassVar[bool] = False
+    warm_up: ClassVar[tuple[dict[str, Any], ...]] = ({},)
 
     problem: Problem
-    options: Any
+    options: SolverOptions
 
     @classmethod
     def settled(cls, options: Any, task: Task, place: Place) -> Any:
@@ -222,6 +234,26 @@ def check_penalty(solver: type[Solver], penalty: str) -> None:
             ", ".join(sorted(solver.penalties)),
         )
     )
+
+
+def check_place(solver: type[Solver], n_blocks: int | None, limited: bool) -> None:
+    """Refuse several blocks and limited memory where the solver does not support them."""
+    if n_blocks not in (None, 1) and not solver.has_blocks:
+        raise ConfigError(
+            message(
+                "{} with {}: this solver has no blocks; expected 1",
+                Setting("n_blocks", n_blocks),
+                Setting("solver", solver.name),
+            )
+        )
+    if limited and solver.in_memory:
+        raise ConfigError(
+            message(
+                "{worker_memory_mb} with {}: this solver needs the examples in memory; expected "
+                "another solver",
+                Setting("solver", solver.name),
+            )
+        )
 
 
 def check_needs(solver: type[Solver], task: Task) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -83,6 +83,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
     name: ClassVar[str] = "multi-plane"
     Options: ClassVar[type[SolverOptions]] = MultiPlaneOptions
     State: ClassVar[type[State]] = MultiPlaneState
+    warm_up: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"n_blocks": 1})
     needs: ClassVar[frozenset[str]] = frozenset({"planes", "steps"})
     penalties: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
     why_linear: ClassVar[str] = "its bounds need a slack"

@@ -66,27 +66,6 @@ class NSlackOptions(SolverOptions):
         help="drop a plane after this many solves in a row with α = 0",
     )  # fmt: skip
 
-    def check_with(self, config: Any) -> None:
-        if config.solver != "n-slack":
-            return
-        if config.n_blocks not in (None, 1):
-            raise ConfigError(
-                message(
-                    "{} with {}: each example has its own slack, and there are no blocks; expected "
-                    "1",
-                    Setting("n_blocks", config.n_blocks),
-                    Setting("solver", "n-slack"),
-                )
-            )
-        if config.worker_memory_mb is not None:
-            raise ConfigError(
-                message(
-                    "{worker_memory_mb} with {}: the n-slack solver needs the examples in memory; "
-                    "expected another solver",
-                    Setting("solver", "n-slack"),
-                )
-            )
-
 
 @dataclass(frozen=True)
 class NSlack(Solver[AskRisk, NSlackState]):
@@ -98,6 +77,10 @@ class NSlack(Solver[AskRisk, NSlackState]):
     needs: ClassVar[frozenset[str]] = frozenset({"planes"})
     penalties: ClassVar[frozenset[str]] = PENALTIES
     why_no_support: ClassVar[str] = ""
+    auto_penalties: ClassVar[frozenset[str]] = PENALTIES
+    has_blocks: ClassVar[bool] = False
+    in_memory: ClassVar[bool] = True
+    warm_up: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"ascent": "subspace"})
     columns: ClassVar[tuple[Column, ...]] = (
         Column("n_planes", "planes", "planes in the working set", support="n_support_planes"),
         Column("n_support_planes", "", "those with α > 0"),

@@ -145,6 +145,7 @@ class OneSlack(Solver[CutRisk, OneSlackState]):
     name: ClassVar[str] = "one-slack"
     Options: ClassVar[type[SolverOptions]] = OneSlackOptions
     State: ClassVar[type[State]] = OneSlackState
+    warm_up: ClassVar[tuple[dict[str, Any], ...]] = ({"cache_size": 0}, {"cache_size": 5})
     needs: ClassVar[frozenset[str]] = frozenset({"planes"})
     why_linear: ClassVar[str] = "sums of planes do not bound Σ ξ²"
     why_no_support: ClassVar[str] = (

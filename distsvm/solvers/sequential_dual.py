@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from distsvm.errors import ConfigError
 from distsvm.kinds import choice
 from distsvm.messages import Ascended
 from distsvm.options import option
@@ -22,7 +21,6 @@ from distsvm.solvers.multi_plane import MultiPlane
 from distsvm.solvers.multi_plane_state import MultiPlaneState
 from distsvm.solvers.options import SolverOptions
 from distsvm.solvers.round import Column
-from distsvm.wording import Setting, message
 from distsvm.workers.sequential_part import SequentialPartMaker
 
 FORMULATIONS = ("crammer-singer", "weston-watkins", "one-vs-rest")
@@ -55,6 +53,8 @@ class SequentialDual(MultiPlane):
     needs: ClassVar[frozenset[str]] = frozenset({"sequential"})
     penalties: ClassVar[frozenset[str]] = frozenset({"linear"})
     why_linear: ClassVar[str] = "its exact steps are those of the linear one"
+    in_memory: ClassVar[bool] = True
+    warm_up: ClassVar[tuple[dict[str, Any], ...]] = ()  # the problems of classes have them
     columns: ClassVar[tuple[Column, ...]] = (
         Column("violation", "", "sum of the examples' last computed shares of the gap, over C"),
         Column("n_planes", "α > 0", "α of examples and classes that are above 0"),
@@ -64,14 +64,6 @@ class SequentialDual(MultiPlane):
 
     @classmethod
     def check_task(cls, options: Any, task: Task, rescaling: str, place: Place) -> None:
-        if place.limited:
-            raise ConfigError(
-                message(
-                    "{worker_memory_mb} and {}: this solver needs its examples in memory; expected "
-                    "another solver",
-                    Setting("solver", cls.name),
-                )
-            )
         task.check_formulation(options.formulation, rescaling)  # type: ignore[attr-defined]
 
     def part_maker(self) -> SequentialPartMaker:

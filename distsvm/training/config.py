@@ -29,6 +29,7 @@ from distsvm.options import (
     refuse_unknown,
 )  # fmt: skip
 from distsvm.registry import SOLVERS, solver_named
+from distsvm.solvers.base import check_place
 from distsvm.solvers.options import options_of_solvers, solver_options
 from distsvm.uris import check_secretless
 from distsvm.wording import Name, Setting, message
@@ -105,9 +106,9 @@ class TrainConfig:
     solver: str = option(
         "auto", kind=Choice(lambda: ("auto", *SOLVERS)), metavar="NAME", group=METHOD,
         help="auto is the solver whose own options are given, if they are of one solver only; "
-        "else multi-plane for sequences and trees; sequential-dual for classes of at least 100 "
-        "columns in memory that are trained in one process (serial, threads) without several "
-        "blocks; else one-slack. The run records the choice for resumed runs",
+        "else multi-plane for sequences, trees and alignments; sequential-dual for classes of at "
+        "least 100 columns in memory that are trained in one process (serial, threads) without "
+        "several blocks; else one-slack. The run records the choice for resumed runs",
     )  # fmt: skip
     solver_options: dict[str, Any] = option(
         factory=dict, kind=Table(), flag="", group=METHOD,
@@ -213,6 +214,8 @@ class TrainConfig:
             own = self.options_of(solver)
             own.check_with(self)
             checked |= {field: getattr(own, field) for field in declared(type(own))}
+        if self.solver != "auto":
+            check_place(solver_named(self.solver), self.n_blocks, self.worker_memory_mb is not None)
         # Without the defaults, which do not select a solver.
         given = {n: v for n, v in checked.items() if v != options_of_solvers()[n].default}
         object.__setattr__(self, "solver_options", given)

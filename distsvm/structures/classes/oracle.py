@@ -123,7 +123,7 @@ class ClassOracle(Oracle):
         return np.full(rows.size, self.matrix[self.matrix > 0].min(initial=np.inf))
 
     def features(self, rows: np.ndarray, outputs: Any) -> Flat:
-        """The row, scaled and with the constant feature, times the class's code."""
+        """Return the row, scaled and with the constant feature, times the class's code."""
         n_codes, last = self.task.n_codes, self.scale.size - 1
         if isinstance(self.rows, DenseRows):
             columns = np.tile(np.arange(last + 1), rows.size)
@@ -184,7 +184,7 @@ class ClassOracle(Oracle):
         self, formulation: str, weight: np.ndarray, C_share: float, seed: int, block: int,
         n_apart: int = 1, team: Any = None,
     ) -> SequentialBlock:  # fmt: skip
-        """A block of the sequential dual method; see there."""
+        """Return a block of the sequential dual method; see there."""
         from distsvm.structures.classes.sequential import SequentialBlock
 
         return SequentialBlock(self, formulation, weight, C_share, seed, block, n_apart, team)
@@ -239,7 +239,7 @@ class ClassOracle(Oracle):
         return Counter(map(str, self._unseen_rows()[1]))
 
     def _unseen_rows(self) -> tuple[np.ndarray, list[Any]]:
-        """The rows whose true labels are no classes, and these labels."""
+        """Return the rows whose true labels are no classes, and these labels."""
         if self.truth is None:
             return np.zeros(0, np.int64), []
         rows = np.flatnonzero(self.truth >= self.n_outputs)
@@ -290,7 +290,7 @@ class ClassOracle(Oracle):
         return new
 
     def beside(self, rows: Rows) -> ClassOracle:
-        """An oracle like this one of other rows, which have no labels."""
+        """Return an oracle like this one of other rows, which have no labels."""
         new: ClassOracle = object.__new__(type(self))  # as copy.copy, in a fifth of its time
         vars(new).update(vars(self))
         if isinstance(rows, DenseRows):
@@ -330,7 +330,7 @@ class ClassOracle(Oracle):
 
 
 def _shifted(x: Rows, task: ClassTask, shard: Shard) -> Rows:
-    """The rows with columns counted from 0, refused if they do not fit the task."""
+    """Return the rows with columns counted from 0, refused if they do not fit the task."""
     if isinstance(x, DenseRows):
         if x.n_columns != task.n_features:
             raise DataError(
@@ -355,6 +355,6 @@ def _shifted(x: Rows, task: ClassTask, shard: Shard) -> Rows:
 
 
 def _runs(row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of runs of equal ones, and where each run starts (and, last, where all end)."""
+    """Return the rows of runs of equal ones, the starts of the runs, and the last end."""
     starts = np.flatnonzero(np.concatenate([[True], row[1:] != row[:-1]])[: row.size])
     return row[starts], np.append(starts, row.size)

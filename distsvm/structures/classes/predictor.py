@@ -37,7 +37,7 @@ class ClassPredictor(Predictor):
         return self.over(as_rows(inputs))
 
     def over(self, rows: DenseRows | SparseRows) -> ClassOracle | None:
-        """An oracle of rows whose values are known to be finite."""
+        """Return an oracle of rows whose values are finite."""
         base = 0 if isinstance(rows, DenseRows) or rows.zero_based else None
         if base is None or rows.n_columns != self.frame.task.n_features or not rows.n_rows:
             return None

@@ -100,7 +100,7 @@ class Form(ABC):
         return Z.ravel()
 
     def sum(self, lists: Lists) -> tuple[np.ndarray, float]:
-        """Σ α·p, of length dim, and Σ α·q."""
+        """Return Σ α·p, of length dim, and Σ α·q."""
         out = np.zeros((self.oracle.scale.size, self.k))
         plain = self.entries._replace(square=self.oracle.scale)
         truth = self.losses.truth
@@ -108,7 +108,7 @@ class Form(ABC):
         return out.ravel(), self.sum_of_losses(lists)
 
     def sum_of_losses(self, lists: Lists) -> float:
-        """Σ α·q."""
+        """Return Σ α·q."""
         return float(dual_lists.sum_losses(self.losses, *map(frozen, lists)))
 
     # --- visits ----------------------------------------------------------------------------
@@ -136,7 +136,7 @@ class Form(ABC):
 
     @staticmethod
     def _room(lists: Lists, n: int, size: int) -> Lists:
-        """The same lists with room for so many classes."""
+        """Return the same lists with room for so many classes."""
         output, alpha = np.zeros((n, size), np.int32), np.zeros((n, size))
         output[:, : lists.output.shape[1]] = lists.output
         alpha[:, : lists.alpha.shape[1]] = lists.alpha
@@ -268,7 +268,7 @@ FORMS = {WESTON_WATKINS: BoxesForm, ONE_VS_REST: RestForm}
 
 
 def form_of(oracle: ClassOracle, formulation: str, total: np.ndarray, slack: bool) -> Form:
-    """The dual of a formulation, whose α are at most these totals.
+    """Return the dual of a formulation, whose α are at most these totals.
 
     With slack rescaling and one loss L of every mistake, a hinge is L times that of loss 1.
     """
@@ -288,7 +288,7 @@ def _multiply(Z: np.ndarray, factors: np.ndarray) -> None:
 
 
 def _entries(oracle: ClassOracle) -> Entries:
-    """The rows as the kernels take them: dense ones that are mostly 0 as sparse ones."""
+    """Return the rows as the kernels take them: dense ones that are mostly 0 as sparse ones."""
     rows, square = oracle.rows, frozen(oracle.scale**2)
     if not isinstance(rows, DenseRows):
         values, columns, starts = oracle.sparse()

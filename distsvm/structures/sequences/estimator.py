@@ -82,7 +82,7 @@ class SequenceTagger(CompiledEstimator):
         return [ranked for part in parts for ranked in part]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of tokens whose tag is right; tokens have the weights of their sequences."""
+        """Return the share of tokens with the right tag, with the weights of their sequences."""
         parts = self._over(X, REQUIRED if y is None else y, _tokens_right)
         right, lengths = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         return weighted_share(right, lengths, sample_weight)

@@ -65,7 +65,7 @@ def lines(facts: dict[str, Any], output: Output) -> list[str]:
 
 
 def top_transitions(model: Model, n: int) -> dict[str, list[tuple[str, float]]]:
-    """The transitions that the model likes most, and those it likes least.
+    """Return the transitions with the largest and with the smallest weights.
 
     Of two tags, of the first and the last, and in second order of three tags.
     """

@@ -1,4 +1,4 @@
-"""Many names in little memory: one array of bytes; found and merged by 64-bit keys, checked."""
+"""Many names in one array of bytes, which 64-bit keys find and merge."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ class Names:
         return [data[a:b] for a, b in pairwise(starts)]
 
     def in_order(self) -> Names:
-        """The names sorted by their bytes, which is the order of their letters' numbers."""
+        """Return the names sorted by their bytes, which is the order of their letters' numbers."""
         return self._of(sorted(self.raw()))
 
     @cached_property
     def keys(self) -> np.ndarray:
-        """An int64 for each name, the same everywhere."""
+        """An int64 for each name, equal in all processes."""
         keys = np.empty(len(self), dtype=np.uint64)
         name_bytes.fill_keys(frozen(self.data), frozen(self.starts), keys)
         return keys.view(np.int64)
@@ -88,7 +88,7 @@ class Names:
         return self.keys[order], order
 
     def find(self, names: Names) -> np.ndarray:
-        """The place of each of these names among the own ones, which differ; −1 where it is not."""
+        """Return the place of each of the others among these names, −1 where it is missing."""
         keys, order = self._index
         if not keys.size:
             return np.full(len(names), -1)
@@ -103,7 +103,7 @@ class Names:
 
 @dataclass(frozen=True, eq=False)
 class NameCounts:
-    """Different names, and how often each was seen."""
+    """Different names, and the number of times of each."""
 
     names: Names
     counts: np.ndarray
@@ -113,7 +113,7 @@ class NameCounts:
 
 
 def merged(parts: Sequence[NameCounts]) -> NameCounts:
-    """All different names of some parts, with the sums of their counts; in no order that counts."""
+    """Return all different names of the parts with the sums of their counts, in any order."""
     if len(parts) == 1:
         return parts[0]
     data = np.concatenate([np.zeros(0, np.uint8), *(part.names.data for part in parts)])
@@ -135,7 +135,7 @@ def merged(parts: Sequence[NameCounts]) -> NameCounts:
 
 
 def equal_names(a: Names, i: np.ndarray, b: Names, j: np.ndarray) -> np.ndarray:
-    """Whether name i[n] of a is name j[n] of b, for each n."""
+    """Return for each n whether name i[n] of a is name j[n] of b."""
     same = np.empty(i.size, dtype=bool)
     name_bytes.fill_same(
         frozen(a.data), frozen(a.starts), frozen(i), frozen(b.data), frozen(b.starts), frozen(j),

@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
 PIECE_BYTES = 4 << 20
 CALL_WORK = 0.3
-"""A product of the search, many side by side, in terms of one of a climber's, from all over w."""
+"""The cost of a product in the search, whose reads are side by side, over one in a climber."""
 COMMON = 0.01
-"""Of the tokens: blocks pull a feature that so many have the same way, and one of few each its own
+"""Share of the tokens: blocks change a feature of this share in one direction, a rare one apart
 (measured on English tags)."""
 COUNT_BYTES = 1 << 30
-"""What the search by the number of wrong tags may take for one sequence."""
+"""Limit of the memory of the search by the number of wrong tags for one sequence."""
 
 
 class SequenceOracle(Oracle):
@@ -120,11 +120,11 @@ class SequenceOracle(Oracle):
         return View(emissions, chain_view(self.chain_parts(w[emissions.size :]), self.forbidden))
 
     def chain_parts(self, chain: np.ndarray) -> Chain:
-        """The parts of w behind the emissions, or of anything like it, as views."""
+        """Return views of the parts of w (or of a vector of its form) behind the emissions."""
         return Chain(*replace(self.task, n_features=0).parts(chain)[1:])
 
     def emissions(self, view: View, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Scores of all tags of these sequences' tokens, (n_tokens, L), and where each starts."""
+        """Return scores of all tags of the sequences' tokens, (n_tokens, L), and the starts."""
         lengths = self.lengths[rows]
         tokens = spread(self.starts[rows], lengths)
         return self._emissions_of(view, tokens), frozen(offsets(lengths))
@@ -167,7 +167,7 @@ class SequenceOracle(Oracle):
     def _best_but_truth(
         self, view: View, emissions: np.ndarray, starts: np.ndarray, truth: np.ndarray
     ) -> np.ndarray:
-        """The best path that is not the truth; the truth where there is no other."""
+        """Return the best path that is not the truth; the truth where there is no other."""
         paths, scores = _many(view, emissions, starts, 2)
         m = starts.size - 1
         best = paths[np.arange(0, 2 * m, 2)].values
@@ -266,9 +266,9 @@ class SequenceOracle(Oracle):
         self._check_possible(rows, score)
 
     def n_best(self, view: View, rows: np.ndarray, k: int) -> tuple[Ragged, Ragged]:
-        """The k best distinct outputs of each of these sequences, best first, and their scores.
+        """Return the k best distinct outputs of each sequence, best first, and their scores.
 
-        Row i of the scores holds those of example i, fewer than k where it has fewer outputs; the
+        Row i of the scores is of example i, with fewer than k where it has fewer outputs. The
         outputs of all examples follow one another, each example's as many as its scores.
         """
         outputs, scores = [], []
@@ -300,7 +300,7 @@ class SequenceOracle(Oracle):
         return [tags[a:b] for a, b in pairwise(outputs.starts.tolist())]
 
     def beside(self, tokens: SparseRows, starts: np.ndarray) -> SequenceOracle:
-        """An oracle like this one of other sequences, which have no tags."""
+        """Return the oracle of other sequences, which have no tags, with this one's task."""
         new: SequenceOracle = object.__new__(type(self))  # as copy.copy, in a fifth of its time
         vars(new).update(vars(self))
         new.tokens, new.starts = tokens, frozen(starts)
@@ -325,11 +325,11 @@ class SequenceOracle(Oracle):
         return Counter(self._unseen_tokens()[1])
 
     def true_tags(self) -> TagRows:
-        """The true tags, those that the task does not know included."""
+        """Return the true tags, including those that the task does not have."""
         return TagRows(self.all_truth(), np.append(self.task.tags(), self._others))
 
     def _unseen_tokens(self) -> tuple[np.ndarray, list[str]]:
-        """The tokens whose true tags the task does not know, and these tags."""
+        """Return the tokens whose true tags the task does not have, and these tags."""
         if self.truth is None:
             return np.zeros(0, np.int64), []
         tokens = np.flatnonzero(self.truth.values >= self.n_labels)
@@ -403,7 +403,7 @@ class SequenceOracle(Oracle):
         return new
 
     def norms(self) -> tuple[np.ndarray, float | None]:
-        """The radius is a bound, which no search has to reach."""
+        """Return the norms; the radius is a bound that no output may reach."""
         norms, tags = np.empty(self.n), self.all_truth().values
         viterbi_tokens.square_norms(*self.sparse(), self.starts, tags, self.n_labels, norms)
         norms += 2.0 * (self.lengths > 0)  # the first tag and the last
@@ -413,7 +413,7 @@ class SequenceOracle(Oracle):
         return norms, self._square_radius()
 
     def _square_radius(self) -> float:
-        """A bound of ‖ψ‖² over all paths: features of any sign, and counts of steps, ≥ 0."""
+        """Return a bound of ‖ψ‖² over all paths: features of any sign, and counts of steps, ≥ 0."""
         values, _, starts = self.sparse()
         squares = np.append(values[: starts[-1]].astype(np.float64) ** 2, 0.0)
         sums = np.add.reduceat(squares, starts[:-1]) if starts.size > 1 else np.zeros(0)
@@ -429,7 +429,7 @@ class SequenceOracle(Oracle):
         return float(bound.max(initial=0.0))
 
     def _step_counts(self, order: int) -> np.ndarray:
-        """Σ (how often `order` + 1 tags follow one another)², for each sequence."""
+        """Return Σ (the number of times of each run of `order` + 1 tags)² for each sequence."""
         tags = self.all_truth().values.astype(np.int64)
         owner = np.repeat(np.arange(self.n), self.lengths)
         inside = np.flatnonzero(owner[order:] == owner[:-order])
@@ -448,20 +448,20 @@ class SequenceOracle(Oracle):
     # --- what the methods above share ------------------------------------------------------
 
     def all_truth(self) -> Ragged:
-        """The true tags, refused where there are none."""
+        """Return the true tags; refuse examples without tags."""
         if self.truth is None:
             raise DataError("the examples have no tags")
         return self.truth
 
     def sparse(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Values, columns and entries' starts of the tokens."""
+        """Return values, columns and entries' starts of the tokens."""
         return self.tokens.values, self.tokens.columns, self.tokens.starts
 
 
 def _many(
     view: View, emissions: np.ndarray, starts: np.ndarray, k: int
 ) -> tuple[Ragged, np.ndarray]:
-    """The k best paths of each sequence, k rows each, and scores (m, k), −inf where none is."""
+    """Return the k best paths of each sequence, k rows each, and scores (m, k), −inf for none."""
     output = np.empty(k * emissions.shape[0], np.int16)
     score = np.empty((starts.size - 1, k))
     viterbi_many.many_best_paths(emissions, starts, *view.chain, k, output, score)
@@ -469,7 +469,7 @@ def _many(
 
 
 def _wrong(paths: np.ndarray, truth: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """How many labels of each sequence differ."""
+    """Return the number of labels of each sequence that differ."""
     total = offsets(paths != truth)
     return total[starts[1:]] - total[starts[:-1]]
 

@@ -1,4 +1,4 @@
-"""A shard of sequences made ready for the oracle: global columns, tag codes, all checked."""
+"""From a shard of sequences to the oracle's arrays: global columns and tag codes, checked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def packed(shard: Shard) -> Shard:
-    """The shard with its sequences as SequenceRows and TagRows, tags as many as tokens."""
+    """Return the shard with SequenceRows and TagRows; each token must have a tag."""
     x: Any = shard.x
     y: Any = shard.y
     if isinstance(x, (DenseRows, SparseRows)):
@@ -42,7 +42,7 @@ def packed(shard: Shard) -> Shard:
 
 
 def tokens_of(x: SequenceRows, task: SequenceTask, shard: Shard) -> tuple[SparseRows, np.ndarray]:
-    """The tokens with the task's own columns, those it does not know left out; and the starts."""
+    """Return the tokens with the task's columns, without unknown ones, and the starts."""
     starts = np.asarray(x.starts, dtype=np.int64)
     rows = x.tokens.rows(int(starts[0]), int(starts[-1]))
     values, columns, entries = rows.arrays()
@@ -58,9 +58,9 @@ def tokens_of(x: SequenceRows, task: SequenceTask, shard: Shard) -> tuple[Sparse
 
 
 def truth_of(y: TagRows, task: SequenceTask, shard: Shard) -> tuple[Ragged, list[str]]:
-    """The tags in the task's own numbers, and those that the task does not know.
+    """Return the tags in the task's numbers, and the tags that the task does not have.
 
-    The latter are numbered behind the task's L tags: tag j of them has the number L + j.
+    Tag j of the latter has the number L + j, behind the task's L tags.
     """
     starts = y.codes.starts - y.codes.starts[0]
     own = y.codes.values[y.codes.starts[0] : y.codes.starts[-1]]
@@ -75,12 +75,12 @@ def truth_of(y: TagRows, task: SequenceTask, shard: Shard) -> tuple[Ragged, list
 
 
 def broken_rules(truth: Ragged, task: SequenceTask) -> dict[int, str]:
-    """The sequences whose tags break the hard constraints, and where each does so first.
+    """Return the sequences whose tags break the hard constraints, and each one's first place.
 
-    Sequences with tags that the task does not know are none of these.
+    Sequences with tags that the task does not have are left out.
     """
     codes, starts = truth.values, truth.starts
-    # One more tag than the task has, for those that it does not know; it breaks no rule.
+    # One more tag stands for all tags that the task does not have; it breaks no rule.
     codes = np.minimum(codes, task.tags().size)
     pairs, first, last = (np.pad(rule, (0, 1)) for rule in task.forbidden())
     labels, some = task.tags().tolist(), np.flatnonzero(truth.lengths)
@@ -128,10 +128,10 @@ def in_order(
     n_columns: int,
     hashed: bool,
 ) -> SparseRows:
-    """Rows with increasing columns, copied; entries of columns below 0 are left out.
+    """Return a copy of the rows with increasing columns; columns below 0 are left out.
 
-    Where names were `hashed`, several of a row may have one column: they are added up. No row has
-    more than `longest` entries.
+    Where names were `hashed`, several names of a row may have one column: their values are added
+    up. No row has more than `longest` entries.
     """
     if not hashed and longest <= token_entries.LONG:
         columns, values = columns.astype(np.int32), np.array(values)

@@ -1,4 +1,4 @@
-"""Tags of sequences in memory: names become columns by a dictionary that is made once."""
+"""Tags of sequences in memory; one dictionary maps names to columns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NONE, ABSENT = -1, -2
 
 
 class KnownColumns:
-    """The columns of feature names: a dict of all names, or of those that came before."""
+    """The columns of feature names: a dict of all names, or of those in earlier calls."""
 
     def __init__(self, task: SequenceTask) -> None:
         self._task, names = task, task.dictionary
@@ -39,7 +39,7 @@ class KnownColumns:
             self._column_of = dict(zip(names.tolist(), range(len(names)), strict=True))
 
     def __call__(self, names: list[Any]) -> np.ndarray | None:
-        """The task's column of each name, −1 where it has none; None if a name is no str."""
+        """Return the task's column of each name, −1 where it has none; None if a name is no str."""
         try:
             found = map(self._column_of.get, names, repeat(ABSENT))
             columns = np.fromiter(found, np.int32, len(names))

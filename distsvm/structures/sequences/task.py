@@ -55,7 +55,7 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SequenceTask(Task):
-    """Give every token of a sequence a tag.
+    """A tag for every token of a sequence.
 
     w is emissions (n_features, L), transitions (L, L), start (L), end (L) and, in second order,
     pairs (L, L) and triples (L, L, L), flattened one after another: its length is
@@ -136,7 +136,7 @@ class SequenceTask(Task):
         return task._with_features(summary)
 
     def _with_features(self, summary: SequenceSummary) -> SequenceTask:
-        """With the columns that features get: by dictionary, by hash, or as they are numbered."""
+        """Return the task with columns of features: by dictionary, hash, or number."""
         named = [part for part in summary.named if len(part)]
         if named and summary.n_numbered:
             raise DataError("some of the data has names for features, some has only numbers")
@@ -168,7 +168,7 @@ class SequenceTask(Task):
         return replace(self, n_features=kept.size, name_bytes=names.data, name_starts=names.starts)
 
     def check_settings(self) -> None:
-        """Refuse what is wrong whatever the data is."""
+        """Refuse options that are wrong for all data."""
         for name in ("losses", "loss_scale", "order", "unfit", "min_count", "hash_bits"):
             checked(self, name)
 
@@ -197,7 +197,7 @@ class SequenceTask(Task):
     # --- tags and features as numbers ------------------------------------------------------
 
     def tags(self) -> np.ndarray:
-        """The tags, in the order of their numbers."""
+        """Return the tags, in the order of their numbers."""
         if self.labels is None:
             raise ConfigError("the task is not prepared: its tags are not known yet")
         return self.labels
@@ -213,7 +213,7 @@ class SequenceTask(Task):
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def places(self, x: SequenceRows) -> np.ndarray:
-        """The own column of each column of these rows, −1 where it has none."""
+        """Return the task's column of each column of these rows, −1 where it has none."""
         if x.names is None:
             if self.dictionary is not None:
                 raise DataError("the features have only numbers, the model knows them by name")
@@ -224,7 +224,7 @@ class SequenceTask(Task):
         return self.columns_of(x.names.tolist())
 
     def columns_of(self, names: list[str]) -> np.ndarray:
-        """The column of each of these names, −1 where it has none."""
+        """Return the column of each of these names, −1 where it has none."""
         if self.hash_bits is not None:
             return hashed_columns(names, self.hash_bits)
         if self.dictionary is None:
@@ -232,7 +232,7 @@ class SequenceTask(Task):
         return self.dictionary.find(Names.of(names))
 
     def tag_places(self, names: Any) -> np.ndarray:
-        """The number of each of these tags, −1 where it is none of ours."""
+        """Return the number of each of these tags, −1 where the task does not have it."""
         labels, names = self.tags(), np.asarray(names).astype(str)
         place = np.minimum(np.searchsorted(labels, names), labels.size - 1)
         return np.where(labels[place] == names, place, -1)
@@ -260,18 +260,18 @@ class SequenceTask(Task):
 
     @property
     def largest_loss(self) -> float:  # type: ignore[override]
-        """Of the training data: its longest sequence with every tag wrong."""
+        """The loss of the longest sequence of the training data with every tag wrong."""
         return self.loss_scale * (self.longest if self.losses == "hamming" else 1)
 
     @property
     def loss_unit(self) -> float:
-        """Of the training data: the mean sequence with every tag wrong."""
+        """The mean loss of a sequence of the training data with every tag wrong."""
         if self.losses == "hamming" and self.mean_length > 0:
             return self.loss_scale * self.mean_length
         return self.largest_loss
 
     def parts(self, w: np.ndarray) -> Parts:
-        """The parts of w, without copying it."""
+        """Return views of the parts of w."""
         views, start = [], 0
         for shape in self._shapes:
             size = math.prod(shape)
@@ -350,12 +350,12 @@ class SequenceTask(Task):
         return TagPredictor(self, w)
 
     def cost(self, x: Any) -> float:
-        """T·L², or T·L³ in second order; T alone before the tags are known."""
+        """Return T·L², or T·L³ in second order; T alone before the tags are known."""
         n = 1 if self.labels is None else self.labels.size
         return float(max(1, len(x)) * n ** (self.order + 1))
 
     def carry(self, w: np.ndarray, earlier: Task) -> np.ndarray:
-        """w of an earlier task of this kind, with zeros for features and tags it had not.
+        """Return w of an earlier task of this kind, with zeros for its missing features and tags.
 
         Features that it had and the new data has not are left out.
         """
@@ -390,7 +390,7 @@ class SequenceTask(Task):
         return new
 
     def _columns_of(self, earlier: SequenceTask) -> np.ndarray:
-        """The own column of each of the earlier task's features, −1 where it has none."""
+        """Return the own column of each of the earlier task's features, −1 where it has none."""
         if self.hash_bits != earlier.hash_bits:
             raise ConfigError(
                 message(

@@ -1,4 +1,4 @@
-"""w as the Viterbi kernels take it."""
+"""w as arguments of the Viterbi kernels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class View(NamedTuple):
 
 
 def chain_view(parts: Chain, forbidden: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Tables:
-    """The chain's weights as tables, −inf where the constraints forbid."""
+    """Return the chain's weights as tables, −inf where the constraints forbid."""
     n = parts.start.size
     pairs, first, last = forbidden
     start = np.where(first, -np.inf, parts.start)

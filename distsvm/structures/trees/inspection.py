@@ -1,4 +1,4 @@
-"""What `inspect` shows of a parser: the size of its grammar, and its heaviest rules."""
+"""The part of `inspect` for parsers: the size of the grammar, and its heaviest rules."""
 
 from __future__ import annotations
 

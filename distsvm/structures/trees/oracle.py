@@ -1,4 +1,4 @@
-"""The oracle of parse trees: CKY search over a shard, many sentences in one compiled call."""
+"""ParseOracle: CKY search over a shard, many sentences in one compiled call."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ class ParseOracle(Oracle):
         return loss
 
     def correct(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
-        """Whether the whole tree is right, including chains over one word, which F1 ignores."""
+        """Return whether the whole tree is right, with chains over one word, which F1 ignores."""
         wrong = np.empty(rows.size)
         truth = _arrays(self.truths(rows))
         cky_rows.losses(cky_rows.ZERO_ONE, 1.0, self.tables, *truth, *_arrays(outputs), wrong)
@@ -293,7 +293,7 @@ class ParseOracle(Oracle):
         check_rows(self.truth, len(self.grammar.chains), self.grammar.step_rule.size)
 
     def norms(self) -> tuple[np.ndarray, float | None]:
-        """The radius is a bound: counts of rules are ≥ 0, and a tree of n words has so many."""
+        """Return the norms; the radius is a bound from the number of rules of n words."""
         self._check_lengths(np.arange(self.n))
         norms, _ = super().norms()
         n_words, longest = self.words.lengths, self.grammar.chain_rules.lengths.max(initial=0)

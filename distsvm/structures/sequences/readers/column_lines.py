@@ -28,7 +28,7 @@ LONGEST = 1 << 20  # of a line whose columns are counted
 
 @dataclass(frozen=True)
 class Columns:
-    """What the columns of a line mean.
+    """The meaning of the columns of a line.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Columns:
     numbered : bool
         As in CoNLL-U, the first of ten columns is a number that tells words from other lines.
     n_columns : int, optional
-        How many columns every line must have: those of training, or of the first line.
+        The number of columns of every line: that of training, or of the first line.
     """
 
     word: int = 0
@@ -51,7 +51,7 @@ class Columns:
     n_columns: int | None = None
 
     def beginnings(self, at_start: bool) -> Callable[[bytes], bool]:
-        """Whether a line begins a sentence; see distsvm.data.readers.sentences."""
+        """Return a function that finds beginnings; see distsvm.data.readers.sentences."""
         between = at_start
 
         def begins(line: bytes) -> bool:
@@ -66,7 +66,7 @@ class Columns:
         return begins
 
     def refusal(self, n_columns: int, others: Sequence[int]) -> str | None:
-        """Why a line of so many columns cannot be used, None if it can."""
+        """Return why a line of n columns cannot be used; None if it can."""
         found = f"found {n_columns} column{'s' * (n_columns != 1)}, expected "
         if self.numbered:
             return None if n_columns == CONLLU_COLUMNS else f"{found}10 between tabs"
@@ -86,18 +86,18 @@ class Columns:
         return None
 
     def fields(self, line: bytes) -> list[bytes]:
-        """The columns of a line."""
+        """Return the columns of a line."""
         if self.separator is None:
             return line.split()
         return line.rstrip(b"\r\n").split(self.separator)
 
     def is_token(self, line: bytes) -> bool:
-        """Whether a line is neither blank nor a comment nor the beginning of a document."""
+        """Return whether a line is neither blank nor a comment nor the beginning of a document."""
         comment = self.comment is not None and line.startswith(self.comment)
         return not (comment or line.isspace() or not line or line.startswith(NEW_DOCUMENT))
 
     def count(self, path: str) -> int | None:
-        """The number of columns in the first token of a file; None where it has none."""
+        """Return the number of columns of the first token of a file; None without tokens."""
         with opened(path) as file:
             for line in iter(partial(file.readline, LONGEST), b""):
                 line = line.removeprefix(BYTE_ORDER_MARK)
@@ -210,12 +210,12 @@ class ColumnReading:
 
 
 def _codes_in_order() -> defaultdict[bytes, int]:
-    """A dictionary that gives the next code to a text that is looked up for the first time."""
+    """Return a dictionary that gives a new text the next code on its first use."""
     known: defaultdict[bytes, int] = defaultdict()
     known.default_factory = lambda: len(known) + FIRST_CODE
     return known
 
 
 def _refuse(path: str, offset: int, number: int, reason: str) -> NoReturn:
-    """`number` counts lines, from 0, after the one at this offset."""
+    """Raise the error about line `number`, counted from 0 at this offset."""
     raise DataError(f"{path}, line {line_number(path, offset) + number}: {reason}")
