@@ -149,8 +149,8 @@ def as_rows(X: Any, *, ordered: bool = True) -> Rows:
 
     float32 stays float32 and integers stay integers; sums over them are float64. Types of numbers
     that compiled code does not support (float16, long double, foreign byte order) become the
-    nearest one that it supports. X never changes. Where rows need not be `ordered`, their columns are
-    in the order of X, and a column may be there twice: enough for scores, which sum over them.
+    nearest one that it supports. X never changes. Where rows need not be `ordered`, their columns
+    are in the order of X, and a column may be there twice: scores are sums over them.
     """
     if sparse.issparse(X):
         csr = X.tocsr()

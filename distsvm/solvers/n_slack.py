@@ -26,7 +26,7 @@ from distsvm.solvers.options import SolverOptions
 from distsvm.solvers.plane_bound import most_planes
 from distsvm.solvers.round import Column, Round
 from distsvm.solvers.state import State
-from distsvm.wording import Setting, message
+from distsvm.wording import message
 from distsvm.workers.ask_part import AskPartMaker
 from distsvm.workers.support import SupportTable
 
