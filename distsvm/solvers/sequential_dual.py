@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from distsvm.errors import ConfigError
 from distsvm.kinds import choice
 from distsvm.messages import Ascended
@@ -99,35 +97,8 @@ class SequentialDual(MultiPlane):
             return "some" if state.start is None else "all"
         if state.since == 0:
             return "some"
-        near = self._estimated_gap(state) <= self.problem.C * self._eps(state)
+        near = state.unseen * state.gap <= self.problem.C * self._eps(state)
         return "all" if near or state.since >= MOST_UNCERTIFIED else "some"
-
-    def _estimated_gap(self, state: MultiPlaneState) -> float:
-        """Return an estimate of the gap after the last loop over all.
-
-        Its shares are those before its steps. They fall from loop to loop, and about half of that
-        fall, on a scale of logarithms, is the loop's own.
-        """
-        fall = state.gap / state.held_gap if 0 < state.held_gap < math.inf else 1.0
-        return state.unseen * state.gap * math.sqrt(min(1.0, fall))
-
-    def _certify(
-        self, risk: BlockRisk, state: MultiPlaneState, point: np.ndarray | None,
-        answers: Sequence[Ascended], before: tuple[float, float],
-    ) -> float:  # fmt: skip
-        shown = self._estimated_gap(state) / state.unseen
-        primal = super()._certify(risk, state, point, answers, before)
-        if 0 < shown < math.inf:
-            state.unseen = max(1.0, state.bounds.gap / shown)
-        return primal
-
-    def _count(
-        self, state: MultiPlaneState, answers: Sequence[Ascended], gain: float, ask: str
-    ) -> None:
-        """Count a round; held_gap is the shares' sum of the round before."""
-        before = state.gap
-        super()._count(state, answers, gain, ask)
-        state.held_gap = before
 
     def _begin_count(self, risk: BlockRisk, state: MultiPlaneState, ask: str) -> None:
         """Count the rounds since the last certificate; there is no averaged w."""

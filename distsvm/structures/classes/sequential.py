@@ -50,8 +50,10 @@ class SequentialBlock:
         self.oracle, self.weight, self.formulation = oracle, weight, formulation
         self.seed, self.block, self.number = seed, block, 0
         self.form = form_of(oracle, formulation, C_share * weight, oracle.slack)
-        self._loops = Loops(self.form, shrinking, map if team is None else team.map,
-                            oracle.is_late)  # fmt: skip
+        self._loops = Loops(
+            self.form, float(weight.sum()), shrinking, map if team is None else team.map,
+            oracle.is_late,
+        )  # fmt: skip
         self._before = self.form.lists.copy()
 
     def round(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> Ascended:

@@ -138,11 +138,6 @@ class Form(ABC):
         rows = frozen(rows)
         return int(dual_lists.count_values(rows, self.simplex, self.alone, self.duals))
 
-    def work(self, rows: np.ndarray) -> int:
-        """Products of these rows with the weights of all classes."""
-        starts = self.entries.starts
-        return self.k * int((starts[rows + 1] - starts[rows]).sum())
-
     def _grow(self) -> None:
         lists, n = self.lists, self.oracle.n
         size = min(self.k - 1, int(GROWTH * lists.output.shape[1]) + 1)

@@ -22,12 +22,14 @@ COOLING, MOST_COOLED = 0.1, 5.0
 MOST_VALUES = 1 / 3
 """Free examples of which more than this part of the values of g would be computed are visited
 whole: all classes of a feature lie side by side, and a few of them take as long as all."""
-SCREENED = 0.5
-"""While more than this part of the examples have shares of the gap, each is visited; fewer are
-first looked for at one w, which threads share."""
-BATCH_WORK, BATCH_PARTS = 2e6, 4
-"""Products of the examples that are looked at with the same w, and the parts of them: a part
-takes some 0.5 ms, and later steps of a batch make few other examples want a step."""
+LEAST_SHARE, MOST_VISITED, MOST_VISITED_FAR = 0.1, 0.8, 0.4
+"""A loop over all visits those whose share of the gap, for their weight, is more than this part of
+the mean, once they seem to be no more than such a part of the examples. They are found at one w,
+row after row and by all threads, while visits are in random order and by one. The second part is
+for weights of more than CACHE bytes, where a look takes as long as a visit."""
+CACHE = 2**22
+SCREEN_WORK = 2e6
+"""Products of the examples that a thread looks at without a pause: some 1 ms."""
 
 
 class Done(NamedTuple):
@@ -48,6 +50,8 @@ class Loops:
     Parameters
     ----------
     form : Form
+    weight : float
+        Σ c_i of the examples.
     shrinking : str
         When the loops over the free examples end; see the option.
     share : callable
@@ -62,11 +66,11 @@ class Loops:
     """
 
     def __init__(
-        self, form: Form, shrinking: str, share: Callable[..., Iterable[Any]],
+        self, form: Form, weight: float, shrinking: str, share: Callable[..., Iterable[Any]],
         is_late: Callable[[], bool],
     ) -> None:  # fmt: skip
         self.form, self.shrinking, self._share, self._is_late = form, shrinking, share, is_late
-        self.level = 1.0
+        self._weight, self.level = weight, 1.0
         self._hinge = np.zeros(form.oracle.n)
         self._all_values = float(form.k * form.oracle.n)
 
@@ -87,17 +91,17 @@ class Loops:
             if self._is_enough(free, values, goal, tol):
                 break
             free = form.free(free)
-        rows = drawn.permutation(all_rows)
-        if np.count_nonzero(self._wanting(all_rows, tol)) > SCREENED * rows.size:
-            found, late = self._loop(rows, True, Z, todo)
+        most = MOST_VISITED if Z.nbytes <= CACHE else MOST_VISITED_FAR
+        if self._wanting(tol).size > most * all_rows.size:
+            found, late = self._loop(drawn.permutation(all_rows), True, Z, todo)
         else:
-            found, late = self._screened_loop(rows, Z, todo)
+            found, late = self._screened_loop(Z, todo, drawn)
         if self.shrinking == "cooled" and form.duals.violation.max(initial=0.0) < self.level:
             self.level = max(COOLING * self.level, tol)
-        return Done(rows.size, n_visits, total.plus(found), late)
+        return Done(0 if late else all_rows.size, n_visits, total.plus(found), late)
 
     def judge(self, rows: np.ndarray, Z: np.ndarray) -> np.ndarray | None:
-        """The hinges of all examples at Z, and their shares of the gap; None if it is late."""
+        """The hinges of these examples at Z, and their shares of the gap; None if it is late."""
 
         def judge(some: np.ndarray) -> bool:
             if self._is_late():
@@ -105,7 +109,8 @@ class Loops:
             self.form.judge(some, Z, self._hinge)
             return True
 
-        return self._hinge if all(list(self._share(judge, self.pieces(rows)))) else None
+        done = list(self._share(judge, self.pieces(rows, SCREEN_WORK)))
+        return self._hinge if all(done) else None
 
     def pieces(self, rows: np.ndarray, work: float = PIECE_WORK) -> Iterator[np.ndarray]:
         """The rows in pieces of so many products with the weights of all classes."""
@@ -122,10 +127,14 @@ class Loops:
         level = self.level if self.shrinking == "cooled" else tol
         return values > MOST_COOLED * self._all_values or duals.violation[free].max() < level
 
-    def _wanting(self, rows: np.ndarray, tol: float) -> np.ndarray:
-        """Which of the rows have a share of the gap that counts."""
+    def _wanting(self, tol: float) -> np.ndarray:
+        """The examples whose shares of the gap count; all before the first loop."""
         duals = self.form.duals
-        return duals.gap[rows] > tol * duals.total[rows]
+        total = float(duals.total.sum())
+        mean = float(duals.gap.sum()) / total if total > 0 else 0.0
+        if not math.isfinite(mean):
+            return np.arange(duals.gap.size)
+        return np.flatnonzero(duals.gap > max(tol, LEAST_SHARE * mean) * duals.total)
 
     def _loop(
         self, rows: np.ndarray, whole: bool, Z: np.ndarray, todo: Ascent
@@ -137,16 +146,17 @@ class Loops:
             total = total.plus(self.form.visit(some, whole, todo.sigma, todo.tol, Z))
         return total, False
 
-    def _screened_loop(self, rows: np.ndarray, Z: np.ndarray, todo: Ascent) -> tuple[Visits, bool]:
-        """Visit those that want a step at the w before their batch: the same for any threads."""
-        form, total = self.form, Visits()
-        for batch in self.pieces(rows, BATCH_WORK):
-            if self._is_late():
-                return total, True
-            parts = np.array_split(batch, BATCH_PARTS)
-            list(self._share(lambda part: form.judge(part, Z, self._hinge), parts))
-            wanting = self._wanting(batch, todo.tol)
-            form.duals.violation[batch[~wanting]] = 0.0
-            total = total.plus(form.visit(batch[wanting], True, todo.sigma, todo.tol, Z))
-            total = total.plus(Visits(work=form.work(batch)))
-        return total, False
+    def _screened_loop(
+        self, Z: np.ndarray, todo: Ascent, drawn: np.random.Generator
+    ) -> tuple[Visits, bool]:
+        """Visit those that want a step at Z; nobody if the gap, which is exact here, is enough."""
+        form, duals = self.form, self.form.duals
+        all_rows = np.arange(form.oracle.n)
+        if self.judge(all_rows, Z) is None:
+            return Visits(), True
+        looked = Visits(work=form.k * float(form.entries.starts[-1]))
+        if float(duals.gap.sum()) <= todo.enough * self._weight:
+            return looked, False
+        duals.violation[:] = 0.0
+        found, late = self._loop(drawn.permutation(self._wanting(todo.tol)), True, Z, todo)
+        return looked.plus(found), late
