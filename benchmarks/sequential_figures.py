@@ -9,7 +9,8 @@ Run: python benchmarks/sequential_figures.py PART [--quick] [--limit S] [--only 
 - accuracy: figure 5: test accuracy of the three formulations over CPU seconds.
 
 A point is a run of its own that ends after so many rounds and certifies there, so that its D is
-true; its seconds are CPU seconds of the whole call. D* is the best D of all runs. A row of points
+true; its seconds are CPU seconds of the whole call. D* is the best D of
+all runs of one problem. A row of points
 ends with the one that takes more than --limit seconds.
 """
 
@@ -170,9 +171,12 @@ def rows_of(kind: tuple[object, ...], points: list[Point], best: float) -> Itera
         )  # fmt: skip
 
 
-def shown(name: str, C: float, runs: dict[str, list[Point]]) -> None:
-    best = max(point.dual for points in runs.values() for point in points)
-    rows = [row for label, points in runs.items() for row in rows_of((label,), points, best)]
+def shown(name: str, C: float, runs: dict[str, list[Point]], alike: bool = True) -> None:
+    """Print the points of some runs; `alike` says that all have one optimum."""
+    everyone, rows = [point for points in runs.values() for point in points], []
+    for label, points in runs.items():
+        best = max(point.dual for point in (everyone if alike else points))
+        rows += rows_of((label,), points, best)
     print(f"\n{name}, C = {C:g}")
     table(("run", "rounds", "visits / n", "(D* − D)/D*", "test %", "CPU s"), rows)
 
@@ -205,7 +209,7 @@ def main() -> None:
             shown(name, C, runs | {"exponentiated gradient": gradient_points(data, C, limit)})
         else:
             runs = {one: points_of(data, C, limit, formulation=one, **ours) for one in FORMULATIONS}
-            shown(name, C, runs)
+            shown(name, C, runs, alike=False)
 
 
 if __name__ == "__main__":
