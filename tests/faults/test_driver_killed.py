@@ -28,8 +28,7 @@ from pathlib import Path
 from distsvm import MulticlassTask, resume, train
 
 data, home, n_kills = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
-config = dict(executor="serial", C=2.0, eps=1e-2, n_shards=2, cache_size=3,
-              checkpoint_rounds=2, checkpoint_share=1)
+config = dict(checkpoint_rounds=2, checkpoint_share=1, **json.loads(sys.argv[4]))
 calls = ("replace", "rename", "fsync", "mkdir", "rmdir", "open")
 
 def in_a_fork(work):
@@ -100,17 +99,21 @@ def python(*arguments: object, **options: object) -> subprocess.Popen:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.parametrize(
+    ("own", "n_kills"),
+    [({"cache_size": 3}, N_KILLS), ({"solver": "sequential-dual"}, N_KILLS // 2)],
+    ids=["one-slack", "sequential-dual"],
+)
 def test_a_run_killed_at_any_call_that_touches_its_folder_goes_on_with_the_same_bits(
-    data, tmp_path
+    own, n_kills, data, tmp_path
 ):
-    drill = python("-c", DRILL, data, tmp_path, N_KILLS)
+    config = {"executor": "serial", "C": 2.0, "eps": 1e-2, "n_shards": 2, **own}
+    drill = python("-c", DRILL, data, tmp_path, n_kills, json.dumps(config))
     out, err = drill.communicate(timeout=280)
     assert drill.returncode == 0, err
-    expected = train(
-        MulticlassTask(), data, executor="serial", C=2.0, eps=1e-2, n_shards=2, cache_size=3
-    )
+    expected = train(MulticlassTask(), data, **config)
     points = json.loads(out)
-    assert len(points) == N_KILLS
+    assert len(points) == n_kills
     for number in points:
         run = tmp_path / f"run-{number}"
         result = json.loads((run / "result.json").read_text())
