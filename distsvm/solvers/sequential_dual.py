@@ -25,6 +25,8 @@ from distsvm.workers.sequential_part import SequentialPartMaker
 
 FORMULATIONS = ("crammer-singer", "weston-watkins", "one-vs-rest")
 
+SHRINKING = ("gap", "cooled", "fixed", "none")
+
 # After this many rounds without a certificate the next one certifies, even far from the target.
 MOST_UNCERTIFIED = 10.0
 
@@ -38,6 +40,14 @@ class SequentialDualOptions(SolverOptions):
         help="classes: the hinge H. crammer-singer: max_ŷ Δ + s_ŷ − s_y, the hinge of the worst "
         "class; weston-watkins: Σ_ŷ max(0, Δ + s_ŷ − s_y) over ŷ ≠ y; one-vs-rest: max(0, Δ − s_y) "
         "+ Σ_ŷ max(0, Δ + s_ŷ). The last two are for zero-one losses",
+    )  # fmt: skip
+    shrinking: str = option(
+        SHRINKING[0], kind=choice(*SHRINKING), metavar="RULE",
+        help="when the loops over the examples with an α at no bound, and over their classes with "
+        "α > 0, end, so that one over all follows. gap: when they show a fifth of the gap before "
+        "them, or after twice the work of a loop over all; cooled: when no class is better than "
+        "another by ε_t = 1, 0.1, …, which falls when a loop over all shows the same, or after 5 "
+        "times that work; fixed: the same with the last ε_t from the start; none: loops over all",
     )  # fmt: skip
     # Multi-plane's options: no block asks about a part, and the α of all examples must be held.
     ask_share: ClassVar[float] = 1.0
@@ -67,7 +77,7 @@ class SequentialDual(MultiPlane):
         task.check_formulation(options.formulation, rescaling)  # type: ignore[attr-defined]
 
     def part_maker(self) -> SequentialPartMaker:
-        return SequentialPartMaker(self.options.formulation)
+        return SequentialPartMaker(self.options.formulation, self.options.shrinking)
 
     # --- the steps of a round --------------------------------------------------------------
 

@@ -182,12 +182,14 @@ class ClassOracle(Oracle):
 
     def sequential(
         self, formulation: str, weight: np.ndarray, C_share: float, seed: int, block: int,
-        n_apart: int = 1, team: Any = None,
+        n_apart: int = 1, team: Any = None, shrinking: str = "gap",
     ) -> SequentialBlock:  # fmt: skip
         """Return a block of the sequential dual method; see there."""
         from distsvm.structures.classes.sequential import SequentialBlock
 
-        return SequentialBlock(self, formulation, weight, C_share, seed, block, n_apart, team)
+        return SequentialBlock(
+            self, formulation, weight, C_share, seed, block, n_apart, team, shrinking
+        )
 
     def call_work(self) -> float:
         return CALL_WORK * float(self.rows.costs().mean()) * self.task.n_codes

@@ -57,10 +57,11 @@ class Form(ABC):
         self.entries = _entries(oracle)
         self.losses = ClassLosses(oracle.truths(np.arange(oracle.n)), q, oracle.matrix,
                                   oracle.square_norms)  # fmt: skip
+        self._weights: np.ndarray | None = None
         n, size = oracle.n, self._first_size()
         self.duals = Duals(
             np.zeros((n, size), np.int32), np.zeros((n, size)), np.zeros(n, np.int32), total,
-            np.full(n, np.inf),
+            np.full(n, np.inf), np.full(n, np.inf),
         )  # fmt: skip
 
     def _first_size(self) -> int:
@@ -84,13 +85,16 @@ class Form(ABC):
     # --- weights ---------------------------------------------------------------------------
 
     def weights(self, w: np.ndarray) -> np.ndarray:
-        """Z for these w, shape (d + 1, k): a copy."""
-        Z = np.array(w).reshape(self.oracle.scale.size, -1)
+        """Z for these w, shape (d + 1, k): a copy, which lasts until the next call."""
+        Z = self._weights
+        if Z is None:  # a new array each time would take as long as a loop where w is long
+            Z = self._weights = np.empty((self.oracle.scale.size, self.k))
+        np.copyto(Z, w.reshape(Z.shape))
         _multiply(Z, self.oracle.scale)
         return Z
 
     def change(self, Z: np.ndarray, w: np.ndarray, sigma: float) -> np.ndarray:
-        """u, of which w had none and Z has σ times; in the place of Z."""
+        """u, of which w had none and Z has σ times; in the place of Z, until its next call."""
         _multiply(Z, 1.0 / np.where(self.oracle.scale > 0, self.oracle.scale, 1.0))
         Z -= w.reshape(Z.shape)
         if self.oracle.scale[-1] == 0:  # without an intercept its weights stay where they are
@@ -128,6 +132,11 @@ class Form(ABC):
         out = np.empty(rows.size, rows.dtype)
         n = dual_lists.free_rows(frozen(rows), self.simplex, self.duals, out)
         return out[:n]
+
+    def n_values(self, rows: np.ndarray) -> int:
+        """How many values of g visits of the free classes of these rows compute."""
+        rows = frozen(rows)
+        return int(dual_lists.count_values(rows, self.simplex, self.alone, self.duals))
 
     def _grow(self) -> None:
         lists, n = self.lists, self.oracle.n

@@ -7,6 +7,7 @@ multiclass unless codes are given.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -88,19 +89,20 @@ class ClassTask(Task):
     suited_solver: ClassVar[str] = "sequential-dual"
     capabilities: ClassVar[frozenset[str]] = frozenset({"planes", "steps", "sequential"})
     enumerates: ClassVar[bool] = True
+    SOME_COLUMNS: ClassVar[int] = 16
     MANY_COLUMNS: ClassVar[int] = 100
-    """From here on one block of the dual ascent is faster than cuts, whose number grows with the
-    columns that matter (benchmarks/defaults.py)."""
+    """From here on one block of the sequential dual method, or of multi-plane, is faster than cuts,
+    whose number grows with the columns that matter (benchmarks/sequential_dual.py auto)."""
 
     def choose_solver(self, here: Circumstances) -> str:
         """As measured: steps of the dual for one block of many columns in memory, else cuts."""
-        few = here.n_columns is not None and here.n_columns < self.MANY_COLUMNS
-        if few or here.limited or not here.one_block:
+        n_columns = math.inf if here.n_columns is None else here.n_columns
+        if n_columns < self.SOME_COLUMNS or here.limited or not here.one_block:
             return "one-slack"
         try:
             self.check_formulation(CRAMMER_SINGER, here.rescaling)
         except ConfigError:
-            return "multi-plane"
+            return "one-slack" if n_columns < self.MANY_COLUMNS else "multi-plane"
         return self.suited_solver
 
     def check_formulation(self, formulation: str, rescaling: str) -> None:
