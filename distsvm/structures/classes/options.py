@@ -45,8 +45,8 @@ def cost_matrix(path: str, words: Sequence[str] = ("zero-one",)) -> np.ndarray:
         text = read_text(path)
     except FileNotFoundError:
         raise ConfigError(
-            f"--loss {path}: expected {', '.join(words)}, or a file with a cost matrix; there is no "
-            "such file"
+            f"--loss {path}: expected {', '.join(words)}, or a file with a cost matrix; there is "
+            "no such file"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"--loss {path}: cannot be read ({error})") from error

@@ -355,9 +355,10 @@ class TaxonomyTask(MulticlassTask):
         places = self.places[order]
         first = np.searchsorted(places, np.arange(self.tree.size))
         stop = np.searchsorted(places, self.tree.end)
+        above = np.asarray(self.tree.parents, np.int32)
         return losses._replace(
             node=frozen(self.places), order=frozen(order), first=frozen(first.astype(np.int32)),
-            stop=frozen(stop.astype(np.int32)), above=frozen(np.asarray(self.tree.parents, np.int32)),
+            stop=frozen(stop.astype(np.int32)), above=frozen(above),
             height=frozen(self.loss_scale * self.tree.height),
         )  # fmt: skip
 
