@@ -93,7 +93,7 @@ HOMES = {
     "ray": r"executors/ray\.py|executors/ray_session\.py|jobs/.*|training/metrics\.py|"
            r"data/ray_dataset\.py",
     "cvxpy": r"qp/cvxpy\.py",
-    "sklearn": r"estimators/.*|structures/\w+/estimator\.py|cli/demo\.py",
+    "sklearn": r"estimators/.*|structures/[\w/]+/estimator\.py|cli/demo\.py",
     "pyarrow": r"data/.*",
 }  # fmt: skip
 

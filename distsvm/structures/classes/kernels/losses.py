@@ -13,7 +13,7 @@ class Losses(NamedTuple):
     """Δ(y, ŷ) = zero_one·[y ≠ ŷ] where that is above 0; else matrix[y, ŷ] where there is one.
 
     Else the height of the lowest node above both, without a table of all pairs: `order` has
-    the classes by their nodes, so that those at or below node z are order[first[z]] … order[stop[z] − 1].
+    the classes by their nodes, those at or below node z from place first[z] to stop[z] − 1.
     """
 
     zero_one: float
