@@ -106,7 +106,7 @@ def _normal(rng: np.random.Generator, n: int, d: int, dtype: Any) -> np.ndarray:
 
 
 def __getattr__(name: str) -> Any:
-    """Return the makers of random sentences, alignments and taxonomies, which their structures have."""
+    """Return the makers of random data that structures have."""
     homes = {
         "make_alignments": "alignments.synthetic", "make_chains": "sequences.synthetic",
         "make_tagged_sentences": "sequences.synthetic",

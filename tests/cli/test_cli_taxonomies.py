@@ -97,7 +97,7 @@ def test_a_run_resumes_and_a_path_of_models_is_trained(files, capsys, tmp_path):
     run(capsys, *words, "--max-rounds", "1", "--checkpoint-rounds", "1", code=7)
     run(capsys, "resume", tmp_path / "run", "--max-rounds", "1000")
     assert load_model(tmp_path / "run").facts["certificate"] == "exact"
-    words = ["path", "--task", "taxonomy", "--data", home / "train.jsonl", "--from", "1", "--to", "10",
+    words = ["path", "--task", "taxonomy", "--data", home / "train.jsonl", "--Cs", "1,10",
              "--validation", home / "new.jsonl", "--model", tmp_path / "best",
              "--executor", "serial"]  # fmt: skip
     run(capsys, *words)

@@ -120,7 +120,7 @@ def test_sparse_rows_weights_and_pipelines_are_taken(data):
 
 def test_bad_arguments_are_refused_by_name(data):
     X, y, *_ = data
-    with pytest.raises(TypeError, match="taxnomy.*taxonomy"):
+    with pytest.raises(TypeError, match=r"taxnomy.*taxonomy"):
         TaxonomyClassifier(taxnomy={})
     with pytest.raises(ConfigError, match="class_features='leafy'"):
         TaxonomyClassifier(class_features="leafy").fit(X, y)

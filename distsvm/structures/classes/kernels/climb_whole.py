@@ -29,8 +29,9 @@ from distsvm.structures.classes.kernels.steps import (
 
 # Of an example's total: what the truth is left with by rounding alone.
 ROUNDING = 1e-12
-MOST_NEW = 8
-"""Classes that a step takes beside those with α > 0, where it is no exact step over all."""
+MOST_NEW = 3
+"""Classes that a step takes beside those with α > 0, where it is no exact step over all: with more
+of them α spreads over more classes, and more passes are needed."""
 
 
 class ClassProblem(NamedTuple):
