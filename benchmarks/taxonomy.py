@@ -34,7 +34,7 @@ from support import data_folder, interleaved, machine, median_ratio, peer, table
 from distsvm import Taxonomy, TaxonomyClassifier
 
 CS = (0.3, 1.0, 3.0, 10.0, 30.0)
-"""C_per_example of ours, and C of LinearSVC, whose loss is squared and which has a problem a class."""
+"""C_per_example of ours, and C of LinearSVC, whose loss is squared, with one problem a class."""
 PEERS = ("hiclass", "LinearSVC")
 FORMS = [(features, loss) for features in ("flat", "tree") for loss in ("zero-one", "tree")]
 

@@ -46,7 +46,7 @@ class LinearForm(EstimatorForm):
 
     def coefficients(self) -> tuple[np.ndarray, np.ndarray]:
         """Return coef_ and intercept_, for unscaled features: they include the scaler."""
-        model = self.estimator.model_
+        model: Any = self.estimator.model_
         task: ClassTask = model.task
         V, bias = task.weights(model.w)
         V, bias = task.per_class(V), task.per_class(bias)

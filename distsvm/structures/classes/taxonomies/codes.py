@@ -81,9 +81,9 @@ def similarity_codes(matrix: np.ndarray) -> tuple[Codes, int]:
             )
         )  # fmt: skip
     if (np.diag(matrix) <= 0).any():
-        y = int(np.argmax(np.diag(matrix) <= 0))
+        first = int(np.argmax(np.diag(matrix) <= 0))
         raise ConfigError(
-            message("{similarities}: the similarity of class {} to itself is not above 0", y)
+            message("{similarities}: the similarity of class {} to itself is not above 0", first)
         )
     size = np.sqrt(np.diag(matrix))
     # eigh reads one triangle alone, which may differ from the other by rounding.

@@ -225,7 +225,7 @@ class TaxonomyTask(MulticlassTask):
         if self.nodes is None or self.parents is None or self.places is None:
             raise ValueError("the task has no taxonomy")
         self.tree.check()
-        k = np.size(self.classes)
+        k = 0 if self.classes is None else self.classes.size
         checks.within("places", self.places, 1, self.tree.size, k)
         if np.unique(self.places).size < k:
             raise ValueError("places names a node twice")
@@ -371,12 +371,13 @@ class TaxonomyTask(MulticlassTask):
 
     def check_formulation(self, formulation: str, rescaling: str) -> None:
         super().check_formulation(formulation, rescaling)
-        if self.has_tree_loss and np.size(self.places) > MOST_TABLED:
+        n_classes = 0 if self.places is None else self.places.size
+        if self.has_tree_loss and n_classes > MOST_TABLED:
             raise ConfigError(
                 message(
                     "{} and {loss}: a table of the losses of {} classes is too large",
                     Setting("solver", "sequential-dual"),
-                    np.size(self.places),
+                    n_classes,
                 )
             )
 
@@ -417,12 +418,16 @@ class TaxonomyTask(MulticlassTask):
         return numbers, others[is_other]
 
     def _carried_columns(self, earlier: ClassTask) -> np.ndarray:
-        same = isinstance(earlier, TaxonomyTask) and earlier.is_tree and self.is_tree
-        if not same or (earlier.depth_weights or [1.0]) != (self.depth_weights or [1.0]):
+        if not (
+            isinstance(earlier, TaxonomyTask)
+            and earlier.is_tree
+            and self.is_tree
+            and (earlier.depth_weights or [1.0]) == (self.depth_weights or [1.0])
+        ):
             return super()._carried_columns(earlier)
         # A node's column has the same meaning in every tree that has its path.
         known = {path: node for node, path in enumerate(self.tree.paths)}
-        nodes = [known.get(path) for path in earlier.tree.paths[1:]]  # type: ignore[attr-defined]
+        nodes = [known.get(path) for path in earlier.tree.paths[1:]]
         if None in nodes:
             raise ConfigError(
                 message("{start}: the earlier model has a node that this taxonomy has not")
