@@ -17,6 +17,13 @@ class Codes(NamedTuple):
     starts: np.ndarray  # int64 (k + 1,)
 
 
+def codes_of(table: np.ndarray) -> Codes:
+    """Return a table of shape (k, r) as sparse rows."""
+    row, column = np.nonzero(table)
+    starts = np.searchsorted(row, np.arange(len(table) + 1))
+    return Codes(table[row, column], column.astype(np.int32), starts.astype(np.int64))
+
+
 @kernel
 def difference(codes, a, b, columns, values):
     """Write the entries of Λ(a) − Λ(b) that are not 0, by increasing column; how many there are.

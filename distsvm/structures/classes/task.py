@@ -18,7 +18,7 @@ from distsvm import checks
 from distsvm.data.features import DenseRows, SparseRows, as_rows, frozen
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
-from distsvm.kernels.codes import Codes
+from distsvm.kernels.codes import Codes, codes_of
 from distsvm.kinds import number, truth
 from distsvm.messages import Summary, feature_name
 from distsvm.options import checked, option
@@ -254,11 +254,7 @@ class ClassTask(Task):
     def sparse_codes(self) -> Codes | None:
         """Λ(y) of each class as sparse rows; None where it is the unit vector of y."""
         table = self.code_table()
-        if table is None:
-            return None
-        row, column = np.nonzero(table)
-        starts = np.searchsorted(row, np.arange(len(table) + 1))
-        return Codes(table[row, column], column.astype(np.int32), starts.astype(np.int64))
+        return None if table is None else codes_of(table)
 
     def code_norms(self) -> tuple[np.ndarray, np.ndarray]:
         """‖Λ(y)‖² and max_ŷ ‖Λ(y) − Λ(ŷ)‖² of each class; of many classes an upper bound."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from distsvm.data.ragged import offsets
 from distsvm.errors import ConfigError
-from distsvm.kernels.codes import Codes
+from distsvm.kernels.codes import Codes, codes_of
 from distsvm.structures.classes.taxonomies.taxonomy import Taxonomy
 from distsvm.wording import message
 
@@ -96,16 +96,9 @@ def similarity_codes(matrix: np.ndarray) -> tuple[Codes, int]:
             )
         )
     kept = eigenvalues > ROUNDING * eigenvalues[-1] * matrix.shape[0]
-    return of_length_one(dense_codes(vectors[:, kept] * np.sqrt(eigenvalues[kept]))), int(
+    return of_length_one(codes_of(vectors[:, kept] * np.sqrt(eigenvalues[kept]))), int(
         np.count_nonzero(kept)
     )
-
-
-def dense_codes(table: np.ndarray) -> Codes:
-    """A table of shape (k, r) as sparse rows."""
-    row, column = np.nonzero(table)
-    starts = np.searchsorted(row, np.arange(len(table) + 1))
-    return Codes(table[row, column], column.astype(np.int32), starts.astype(np.int64))
 
 
 def of_length_one(codes: Codes) -> Codes:

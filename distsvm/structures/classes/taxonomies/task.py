@@ -14,14 +14,13 @@ from distsvm import checks
 from distsvm.data.features import frozen
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
-from distsvm.kernels.codes import Codes
+from distsvm.kernels.codes import Codes, codes_of
 from distsvm.kinds import Listed, choice, number
 from distsvm.messages import Summary
 from distsvm.options import checked, option
 from distsvm.structures.classes.kernels.losses import Losses, common_nodes
 from distsvm.structures.classes.task import ClassTask, MulticlassTask
 from distsvm.structures.classes.taxonomies.codes import (
-    dense_codes,
     gloss_codes,
     of_length_one,
     similarity_codes,
@@ -197,7 +196,7 @@ class TaxonomyTask(MulticlassTask):
         if self.codes is not None:
             table = super().code_table()
             assert table is not None
-            return of_length_one(dense_codes(table)), table.shape[1]
+            return of_length_one(codes_of(table)), table.shape[1]
         if self.glosses is not None:
             texts = [""] * k
             for name, text in self.glosses.items():
