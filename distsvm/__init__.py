@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from distsvm.structures.alignments.task import AlignmentTask
     from distsvm.structures.classes.estimator import BinarySVC, MulticlassSVC
     from distsvm.structures.classes.task import BinaryTask, MulticlassTask
+    from distsvm.structures.classes.taxonomies.estimator import TaxonomyClassifier
+    from distsvm.structures.classes.taxonomies.task import TaxonomyTask
+    from distsvm.structures.classes.taxonomies.taxonomy import Taxonomy
     from distsvm.structures.sequences.estimator import SequenceTagger
     from distsvm.structures.sequences.task import SequenceTask
     from distsvm.structures.trees.estimator import TreeParser
@@ -69,6 +72,9 @@ __all__ = [
     "SparseVector",
     "StructuralSVM",
     "Task",
+    "Taxonomy",
+    "TaxonomyClassifier",
+    "TaxonomyTask",
     "TrainResult",
     "Tree",
     "TreeParser",

@@ -136,7 +136,8 @@ STRUCTURES: Registry[Structure] = Registry(
     {
         name: f"distsvm.structures.{name}:STRUCTURE"
         for name in ("classes", "sequences", "trees", "alignments")
-    },
+    }
+    | {"taxonomies": "distsvm.structures.classes.taxonomies:STRUCTURE"},
 )
 
 

@@ -20,6 +20,7 @@ from distsvm.data.synthetic import (
     make_alignments,
     make_multiclass,
     make_tagged_sentences,
+    make_taxonomy_data,
     write_fasta,
 )
 from distsvm.data.synthetic_trees import make_treebank
@@ -66,6 +67,10 @@ def make_files(folder):
     write_fasta(
         folder / "decoys.fasta", *make_alignments(12, length=20, n_operations=8, n_decoys=2)
     )
+    X, y = make_taxonomy_data(60, 4, (2, 2))
+    rows = [{"x": x.tolist(), "y": path.split("/")} for x, path in zip(X, y, strict=True)]
+    write_lines(folder / "topics.jsonl", rows)
+    (folder / "tree.json").write_text('{"a0": ["b0", "b1"], "a1": ["b0", "b1"]}')
     inputs = np.random.default_rng(0).normal(size=(30, 4))
     rows = [{"x": x.tolist(), "y": (x[:3] > 0).astype(int).tolist()} for x in inputs]
     write_lines(folder / "labels.jsonl", rows)

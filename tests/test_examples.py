@@ -69,3 +69,11 @@ def test_the_example_of_an_aligner_runs_and_writes_its_matrix(tmp_path):
     assert "certificate exact" in shown
     assert float(re.search(r"test: (\S+) of homologues", shown).group(1)) > 0.8
     assert len((tmp_path / "matrix").read_text(encoding="utf-8").splitlines()) == 23
+
+
+@pytest.mark.slow
+def test_the_example_of_topics_shows_what_the_tree_is_worth():
+    shown = run_example("classify_topics.py")
+    assert "exact" in shown
+    found = dict(re.findall(r"(flat|tree) +features.* accuracy (\S+),", shown))
+    assert float(found["tree"]) > float(found["flat"])

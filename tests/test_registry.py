@@ -24,7 +24,7 @@ from distsvm.registry import (
     task_classes,
 )
 
-BUILT_IN = ["classes", "sequences", "trees", "alignments"]
+BUILT_IN = ["classes", "sequences", "trees", "alignments", "taxonomies"]
 CHAINS = Structure(
     name="chains",
     title="chains",
@@ -53,9 +53,9 @@ def registry(monkeypatch):
 
 
 def test_built_in_structures_come_first_and_save_the_names_that_they_always_had():
-    assert list(structures())[:4] == BUILT_IN
-    names = ["binary", "multiclass", "sequence", "parse", "align"]
-    assert list(task_classes())[:5] == names
+    assert list(structures())[:5] == BUILT_IN
+    names = ["binary", "multiclass", "sequence", "parse", "align", "taxonomy"]
+    assert list(task_classes())[:6] == names
     for name, cls in task_classes().items():
         assert describe(cls())[0]["task"] == name
         assert structure_of(cls) is structure_of(cls())

@@ -106,11 +106,12 @@ def _normal(rng: np.random.Generator, n: int, d: int, dtype: Any) -> np.ndarray:
 
 
 def __getattr__(name: str) -> Any:
-    """Return the makers of random sentences and alignments, which their structures have."""
+    """Return the makers of random data that structures have."""
     homes = {
         "make_alignments": "alignments.synthetic", "make_chains": "sequences.synthetic",
-        "make_tagged_sentences": "sequences.synthetic", "write_conll": "sequences.writers",
-        "write_fasta": "alignments.readers.fasta",
+        "make_tagged_sentences": "sequences.synthetic",
+        "make_taxonomy_data": "classes.taxonomies.synthetic",
+        "write_conll": "sequences.writers", "write_fasta": "alignments.readers.fasta",
     }  # fmt: skip
     if name not in homes:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from distsvm.kernels.codes import difference, widest
 from distsvm.kernels.options import kernel
 
 PIECE = 256
@@ -61,13 +62,15 @@ def sparse_products(values, columns, starts, rows, V, bias, out):
 
 @kernel
 def dense_sums(X, rows, scale, from_code, to_code, coefficients, codes, unit, out):
-    """out[j, :] += Σ_i coefficient_i · scale[j] · X[rows[i], j] · (codes[from] − codes[to]).
+    """out[j, :] += Σ_i coefficient_i · scale[j] · X[rows[i], j] · (Λ(from) − Λ(to)).
 
     `out` has one more row than X has columns: the constant feature, whose scale is scale[d].
-    With `unit`, the codes are the identity: they are not read, and only two columns change.
+    With `unit`, Λ is the identity: `codes` are not read, and two columns change. Else those change
+    in which Λ(from) and Λ(to) differ.
     """
     d = X.shape[1]
     r = out.shape[1]
+    changed, apart = np.empty(widest(codes), np.int64), np.empty(widest(codes))
     # `inner` is class by class, so that the inner loop runs along one row of memory.
     inner = np.zeros((r, d + 1))
     for i in range(rows.size):
@@ -85,9 +88,9 @@ def dense_sums(X, rows, scale, from_code, to_code, coefficients, codes, unit, ou
             up[d] += k
             down[d] -= k
             continue
-        for c in range(r):
-            k = coefficients[i] * (codes[a, c] - codes[b, c])
-            target = inner[c]
+        for c in range(difference(codes, a, b, changed, apart)):
+            k = coefficients[i] * apart[c]
+            target = inner[changed[c]]
             for j in range(d):
                 target[j] += k * x[j]
             target[d] += k
@@ -101,7 +104,8 @@ def sparse_sums(
     values, columns, starts, rows, scale, from_code, to_code, coefficients, codes, unit, out
 ):
     """Add the same sums as dense_sums, for sparse rows."""
-    d, r = out.shape[0] - 1, out.shape[1]
+    d = out.shape[0] - 1
+    changed, apart = np.empty(widest(codes), np.int64), np.empty(widest(codes))
     for i in range(rows.size):
         a, b = from_code[i], to_code[i]
         k = coefficients[i]
@@ -116,12 +120,13 @@ def sparse_sums(
             out[d, a] += k * scale[d]
             out[d, b] -= k * scale[d]
         else:
-            for c in range(r):
-                step = k * (codes[a, c] - codes[b, c])
-                for e in range(starts[rows[i]], starts[rows[i] + 1]):
-                    j = columns[e]
-                    out[j, c] += step * scale[j] * values[e]
-                out[d, c] += step * scale[d]
+            n = difference(codes, a, b, changed, apart)
+            for e in range(starts[rows[i]], starts[rows[i] + 1]):
+                j = columns[e]
+                for c in range(n):
+                    out[j, changed[c]] += k * apart[c] * scale[j] * values[e]
+            for c in range(n):
+                out[d, changed[c]] += k * apart[c] * scale[d]
 
 
 @kernel

@@ -6,9 +6,10 @@ from run_examples import history
 from scipy import sparse
 from toy_tasks import ToyChain, toy_chains
 
-from distsvm import AlignmentTask, MulticlassTask, train
+from distsvm import AlignmentTask, MulticlassTask, TaxonomyTask, train
 from distsvm.data.synthetic import make_multiclass, make_sparse_multiclass
 from distsvm.structures.alignments.synthetic import make_alignments
+from distsvm.structures.classes.taxonomies.synthetic import make_taxonomy_data
 from distsvm.structures.sequences.task import SequenceTask
 from distsvm.structures.trees.synthetic import make_treebank
 from distsvm.structures.trees.task import ParseTask
@@ -109,6 +110,19 @@ def codes_ascent():
     return MulticlassTask(codes=codes), data, config | ASCENT | {"rescaling": "slack"}
 
 
+def taxonomy():
+    X, y = make_taxonomy_data(300, 8, (3, 3), seed=2)
+    return TaxonomyTask(losses="tree"), (X, y), {"C": 50.0, "eps": 0.05, "n_shards": 5,
+                                                 "solver": "one-slack"}  # fmt: skip
+
+
+def taxonomy_ascent():
+    _, (X, y), config = taxonomy()
+    rows = sparse.csr_matrix(np.where(X > 0, X, 0.0))
+    task = TaxonomyTask(depth_weights=[1, 0.5])
+    return task, (rows, y), config | ASCENT | {"n_blocks": 2, "plane_memory_mb": 0.05}
+
+
 def alignments():
     inputs, outputs = make_alignments(30, length=25, n_operations=12, n_decoys=4)
     return AlignmentTask(), (inputs, outputs), {
@@ -151,7 +165,7 @@ PROBLEMS = {
     make.__name__: make
     for make in (
         dense, dense32, csr, chains, dense_ascent, csr_ascent, chains_ascent, tags_ascent,
-        trees_ascent, codes_ascent, pairs_ascent, words_ascent,
+        trees_ascent, codes_ascent, taxonomy, taxonomy_ascent, pairs_ascent, words_ascent,
         alignments, alignments_ascent, residues_ascent,
         dense_sequential, csr_sequential,
     )

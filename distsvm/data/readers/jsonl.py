@@ -33,7 +33,8 @@ class JsonlData:
     tables : bool
         Whether x is a row of features: a list of numbers, of one length in all lines, or an object
         of columns, which count from 0, and their values, such as {"0": 1.5, "7": 2}; and y a label:
-        a string, a number, true or false. Otherwise both are any JSON: for sequences a list of
+        a string, a number, true or false, or a list of the names of its levels, which becomes the
+        path "comp/graphics". Otherwise both are any JSON: for sequences a list of
         tokens, each a list of names or an object of names and values, and a list of tags.
     labelled : bool
         False reads lines for prediction: y may be missing and is ignored.
@@ -179,6 +180,8 @@ class _Table:
         self._lengths.append(len(row))
 
     def label(self, line: _Line, y: Any) -> Any:
+        if isinstance(y, list):
+            y = _path(line, y)
         kind = float if type(y) is int and abs(y) < EXACT else type(y)
         if kind not in (float, str, bool) or kind is not (self._kind or kind):
             line.refuse(y, "a label (a text, a number, true or false) of one kind in all lines")
@@ -192,6 +195,13 @@ class _Table:
         columns, values = np.array(self._columns, np.int64), np.array(self._values)
         rows.extend(np.array(self._lengths), columns, values, 1.0)
         return SparseRows(*rows.finish())
+
+
+def _path(line: _Line, names: list[Any]) -> str:
+    """Return the path of the names of a label's levels, as comp/graphics."""
+    if not names or not all(isinstance(name, str) and name and "/" not in name for name in names):
+        line.refuse(names, "a label, or a list of the names of its levels, which are texts")
+    return "/".join(names)
 
 
 def _number(line: _Line, value: Any, expected: str = "a finite number for a feature") -> float:

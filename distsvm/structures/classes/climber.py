@@ -52,8 +52,9 @@ class ClassVectors(HeldVectors):
     ) -> None:
         oracle = self._oracle
         climb_classes.gram_of_classes(
-            frozen(rows), frozen(slots), oracle.coding, held, frozen(outputs), oracle.square_norms
-        )
+            frozen(rows), frozen(slots), oracle.coding, oracle.task.n_codes, held, frozen(outputs),
+            oracle.square_norms,
+        )  # fmt: skip
 
     def climber(self, w: np.ndarray, sigma: float) -> Climber:
         return self._oracle.climber(w, sigma)

@@ -45,12 +45,15 @@ class ClassSVC(ClassifierMixin, TrainedEstimator):
             At a given C, 2 is the same as the example twice. The default of C does not depend on
             the scale of the weights. A class whose weights are all 0 is still a class.
         """
-        form = LinearForm(self)
+        form = self._form()
         data = form.training_data(X, y, sample_weight)
         self._check_classes(form.classes)
         self._train(self._task(), data)
         form.keep()
         return self
+
+    def _form(self) -> LinearForm:
+        return LinearForm(self)
 
     def _check_classes(self, classes: np.ndarray) -> None:
         if classes.size < 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,11 @@ def add(group: Group) -> None:
 def facts(args: argparse.Namespace, model: Model) -> dict[str, Any]:
     task = model.task
     assert isinstance(task, ClassTask)
-    names = _read(args.names) if hasattr(args, "names") else None
+    return common_facts(task) | {"top_features": top_features(model, args.top, names_of(args))}
+
+
+def common_facts(task: ClassTask) -> dict[str, Any]:
+    """Return what there is to say about a task of classes, without its weights."""
     return {
         "classes": task.labels.tolist(),
         "n_features": task.n_features,
@@ -40,7 +45,6 @@ def facts(args: argparse.Namespace, model: Model) -> dict[str, Any]:
         "scaled": task.scaler is not None,
         "loss": "zero-one" if isinstance(task.losses, str) else "cost matrix",
         "loss_scale": task.loss_scale,
-        "top_features": top_features(model, args.top, names),
     }
 
 
@@ -75,12 +79,7 @@ def top_features(model: Model, n: int, names: list[str] | None = None) -> list[d
     """
     task = model.task
     assert isinstance(task, ClassTask)
-    if names is not None and len(names) < task.n_features:
-        raise ConfigError(f"--names has {len(names)} lines, the model {task.n_features} features")
-
-    def name(j: int) -> Any:
-        return j + task.index_base if names is None else names[j]
-
+    name = feature_namer(task, names)
     trained = task.per_class(model.w.reshape(task.n_features + 1, -1))
     found = []
     for c, label in enumerate(task.labels.tolist()):
@@ -92,6 +91,20 @@ def top_features(model: Model, n: int, names: list[str] | None = None) -> list[d
         found.append(overall | both_sides(trained[:-1, c], n, name))
     # The lower class of two has the same weights with the other sign.
     return found[1:] if isinstance(task, BinaryTask) else found
+
+
+def feature_namer(task: ClassTask, names: list[str] | None) -> Callable[[int], Any]:
+    """Return the name of a feature by its place in w: the given one, or its number in the data."""
+    if names is None:
+        return lambda j: j + task.index_base
+    if len(names) < task.n_features:
+        raise ConfigError(f"--names has {len(names)} lines, the model {task.n_features} features")
+    return names.__getitem__
+
+
+def names_of(args: argparse.Namespace) -> list[str] | None:
+    """Return the names of features that --names gives."""
+    return _read(args.names) if hasattr(args, "names") else None
 
 
 def _read(path: str) -> list[str]:

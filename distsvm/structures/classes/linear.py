@@ -33,19 +33,26 @@ class LinearForm(EstimatorForm):
         return TableData(X, y, checked_weight(weight), names_of_features(self.estimator))
 
     def keep(self) -> None:
-        """Set classes_, coef_ and intercept_ of the estimator.
-
-        coef_ and intercept_ are for unscaled features: they include the scaler.
-        """
+        """Set classes_, coef_ and intercept_ of the estimator."""
+        self.keep_classes()
         fitted: Any = self.estimator
-        task: ClassTask = fitted.model_.task
-        V, bias = task.weights(fitted.model_.w)
+        fitted.coef_, fitted.intercept_ = self.coefficients()
+
+    def keep_classes(self) -> None:
+        """Set classes_; a task may have some that are not in the data."""
+        fitted: Any = self.estimator
+        labels = fitted.model_.task.labels
+        fitted.classes_ = self.classes if self.classes.size == labels.size else labels
+
+    def coefficients(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return coef_ and intercept_, for unscaled features: they include the scaler."""
+        model: Any = self.estimator.model_
+        task: ClassTask = model.task
+        V, bias = task.weights(model.w)
         V, bias = task.per_class(V), task.per_class(bias)
         if bias.size == 2:
             V, bias = V[:, 1:] - V[:, :1], bias[1:] - bias[:1]
-        # a task with given classes may have some that are not in the data
-        fitted.classes_ = self.classes if self.classes.size == task.labels.size else task.labels
-        fitted.coef_, fitted.intercept_ = np.ascontiguousarray(V.T), bias.copy()
+        return np.ascontiguousarray(V.T), bias.copy()
 
     def data(self, X: Any, y: Any = None) -> TableData:
         labels = None if y is None else checked_labels(np.asarray(y))[1]

@@ -9,7 +9,7 @@ from distsvm.kinds import Kind, Or, Table, number, plain_label
 from distsvm.wording import Form, Message
 
 
-class Losses(Kind):
+class LossChoice(Kind):
     """ "zero-one", or a cost matrix; a shell and a file name the file of the matrix."""
 
     expected = Message(

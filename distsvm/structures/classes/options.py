@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,24 +25,28 @@ def add(group: Group) -> None:
     )  # fmt: skip
 
 
-def make(task_class: type[Task], given: dict[str, Any]) -> Task:
-    if given.get("losses", "zero-one") != "zero-one":
-        given = {**given, "losses": cost_matrix(given["losses"])}
+def make(
+    task_class: type[Task], given: dict[str, Any], words: Sequence[str] = ("zero-one",)
+) -> Task:
+    """Return the task; losses that are none of these words are the file of a cost matrix."""
+    if given.get("losses", "zero-one") not in words:
+        given = {**given, "losses": cost_matrix(given["losses"], words)}
     return task_class(**given)
 
 
-def files(given: dict[str, Any]) -> dict[str, Path]:
+def files(given: dict[str, Any], words: Sequence[str] = ("zero-one",)) -> dict[str, Path]:
     losses = given.get("losses", "zero-one")
-    return {} if losses == "zero-one" else {"losses": Path(losses)}
+    return {} if losses in words else {"losses": Path(losses)}
 
 
-def cost_matrix(path: str) -> np.ndarray:
+def cost_matrix(path: str, words: Sequence[str] = ("zero-one",)) -> np.ndarray:
     """Return the matrix in a file of numbers with commas or blanks between them."""
     try:
         text = read_text(path)
     except FileNotFoundError:
         raise ConfigError(
-            f"--loss {path}: expected zero-one, or a file with a cost matrix; there is no such file"
+            f"--loss {path}: expected {', '.join(words)}, or a file with a cost matrix; there is "
+            "no such file"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"--loss {path}: cannot be read ({error})") from error

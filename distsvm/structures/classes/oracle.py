@@ -16,6 +16,7 @@ from distsvm.data.ragged import offsets, spread
 from distsvm.data.shard import Names, Shard
 from distsvm.errors import DataError
 from distsvm.kernels import rows as row_kernels
+from distsvm.kernels.codes import Codes, class_scores
 from distsvm.messages import Planes
 from distsvm.oracles.bound import MOST_ROWS, power_of_two
 from distsvm.oracles.climber import Flat
@@ -32,6 +33,7 @@ from distsvm.structures.classes.climber import (
 from distsvm.structures.classes.kernels import climb_held as climb_classes
 from distsvm.structures.classes.kernels import scoring as class_kernels
 from distsvm.structures.classes.kernels.climb_whole import ClassProblem
+from distsvm.structures.classes.kernels.losses import losses_of_pairs
 from distsvm.structures.classes.kernels.steps import Coding
 
 if TYPE_CHECKING:
@@ -39,6 +41,11 @@ if TYPE_CHECKING:
     from distsvm.structures.classes.task import ClassTask
 
 PIECE_BYTES = 4 << 20
+SCORE_BYTES = 64 << 20
+"""The most that the scores of a piece take where classes are many."""
+NO_CODES = Codes(np.zeros(0), np.zeros(0, np.int32), np.zeros(1, np.int64))
+DENSE_CODES = 0.5
+"""Codes with more entries than this part of all are multiplied as a dense table."""
 CALL_WORK = 0.2
 """A product of the search over all classes, in terms of one of a climber's."""
 
@@ -53,16 +60,17 @@ class ClassOracle(Oracle):
         super().__init__(task, shard, rescaling)
         self.rows = _shifted(shard.x, task, shard)  # type: ignore[arg-type]
         self.truth: np.ndarray | None = None
-        self._others: list[Any] = []  # true labels that are no classes; see ClassTask.encode
+        self.others: list[Any] = []  # true labels that are no classes; see ClassTask.encode
         if shard.y is not None:
             truth, others = task.encode(np.asarray(shard.y))
-            self.truth, self._others = frozen(truth), others.tolist()
+            self.truth, self.others = frozen(truth), others.tolist()
         self.weight = shard.weight
         self.zero_one, self.matrix = task.zero_one, frozen(task.loss_table())
-        self._searched = self.matrix, self.zero_one
-        table = task.code_table()
-        self.unit = table is None
-        self.table = frozen(np.zeros((0, 0)) if table is None else table)
+        self._losses = self._searched = task.all_losses()
+        codes = task.sparse_codes()
+        self.unit = codes is None
+        self.codes = NO_CODES if codes is None else Codes(*map(frozen, codes))
+        self._table = _dense_codes(self.codes, task.n_codes)
         self.n_outputs = task.labels.size
         self.scale = frozen(task.feature_scale())
         self._measure()
@@ -75,7 +83,8 @@ class ClassOracle(Oracle):
         # A piece's rows and its scores both stay in the cache, and it has more rows than classes.
         k, r = self.task.labels.size, self.task.n_codes
         fitting = PIECE_BYTES / max(8 * k, mean_extent)
-        return power_of_two(max(256, 4 * r, min(MOST_ROWS, fitting)))
+        rows = max(256, 4 * r, min(MOST_ROWS, fitting))
+        return power_of_two(min(rows, max(1, SCORE_BYTES / (8 * max(k, r)))))
 
     def view(self, w: np.ndarray) -> ClassView:
         V, bias = self.task.weights(w)
@@ -92,7 +101,13 @@ class ClassOracle(Oracle):
         else:
             climb_classes.changed_products(*self.sparse(), frozen(rows), V, *change, out)
             out += bias
-        return out if self.unit else out @ self.table.T
+        if self.unit:
+            return out
+        if self._table is not None:
+            return out @ self._table.T
+        scores = np.empty((rows.size, self.n_outputs))
+        class_scores(out, self.codes, scores)
+        return scores
 
     def separate(self, view: Any, rows: np.ndarray) -> Separation:
         output, q, value = (
@@ -103,7 +118,7 @@ class ClassOracle(Oracle):
         class_kernels.most_violated(
             self.scores(view, rows),
             self.truths(rows),
-            *self._searched,
+            self._searched,
             self.slack,
             output,
             q,
@@ -114,13 +129,17 @@ class ClassOracle(Oracle):
 
     def penalise(self, penalty: str) -> None:
         super().penalise(penalty)
-        zero_one = float(self.q_of(np.array(self.zero_one)))
-        self._searched = frozen(self.q_of(self.matrix)), zero_one
+        self._searched = self._losses._replace(
+            zero_one=float(self.q_of(np.array(self.zero_one))),
+            matrix=frozen(self.q_of(self.matrix)),
+            height=frozen(self.q_of(self._losses.height)),
+        )
 
     def least_losses(self, rows: np.ndarray) -> np.ndarray:
         if self.zero_one:
             return np.full(rows.size, self.zero_one)
-        return np.full(rows.size, self.matrix[self.matrix > 0].min(initial=np.inf))
+        tabled = self.matrix if self.matrix.size else self._losses.height
+        return np.full(rows.size, tabled[tabled > 0].min(initial=np.inf))
 
     def features(self, rows: np.ndarray, outputs: Any) -> Flat:
         """Return the row, scaled and with the constant feature, times the class's code."""
@@ -143,9 +162,12 @@ class ClassOracle(Oracle):
         number = np.repeat(np.asarray(outputs, np.int64), lengths)
         if self.unit:
             return columns * n_codes + number, values, offsets(lengths)
-        index = (columns * n_codes)[:, None] + np.arange(n_codes)
-        value = values[:, None] * self.table[number]
-        return index.ravel(), value.ravel(), offsets(lengths * n_codes)
+        # Every entry of a row by every entry of the class's code.
+        n_entries = np.diff(self.codes.starts)
+        inner = spread(self.codes.starts[number], n_entries[number])
+        index = np.repeat(columns * n_codes, n_entries[number]) + self.codes.columns[inner]
+        value = np.repeat(values, n_entries[number]) * self.codes.values[inner]
+        return index, value, offsets(lengths * n_entries[np.asarray(outputs, np.int64)])
 
     def values(self, view: Any, planes: Planes) -> np.ndarray:
         values = np.empty(len(planes))
@@ -166,7 +188,7 @@ class ClassOracle(Oracle):
         coefficients = weights * planes.q if self.slack else weights
         given = (
             frozen(planes.row), self.scale, self.truths(planes.row), frozen(planes.output),
-            frozen(coefficients), self.table, self.unit, out.reshape(self.scale.size, -1),
+            frozen(coefficients), self.codes, self.unit, out.reshape(self.scale.size, -1),
         )  # fmt: skip
         if isinstance(self.rows, DenseRows):
             row_kernels.dense_sums(self.rows.values, *given)
@@ -197,12 +219,12 @@ class ClassOracle(Oracle):
     @property
     def coding(self) -> Coding:
         """The classes as the climbing kernels take them."""
-        return Coding(self._all_truth(), self.table, self.unit, self.slack)
+        return Coding(self._all_truth(), self.codes, self.unit, self.slack)
 
     @property
     def problem(self) -> ClassProblem:
         """The dual over all classes as the kernels take it."""
-        return ClassProblem(self.coding, self.zero_one, self.matrix, self.square_norms)
+        return ClassProblem(self.coding, self._losses, self.square_norms)
 
     def outputs(self, numbers: np.ndarray) -> np.ndarray:
         return numbers.astype(np.int32)
@@ -218,14 +240,18 @@ class ClassOracle(Oracle):
         return frozen(norms + self.scale[-1] ** 2)
 
     def decode(self, view: Any, rows: np.ndarray) -> np.ndarray:
-        return np.argmax(self.scores(view, rows), axis=1).astype(np.int32)
+        pieces = (rows[start : start + self.piece] for start in range(0, rows.size, self.piece))
+        best = [np.argmax(self.scores(view, piece), axis=1).astype(np.int32) for piece in pieces]
+        return np.concatenate(best) if best else np.zeros(0, np.int32)
 
     def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
-        truth = self.truths(rows)
-        if self.zero_one:
-            return np.where(truth == outputs, 0.0, self.zero_one)
+        truth, found = self.truths(rows), np.full(rows.size, self.task.largest_loss)
         known = truth < self.n_outputs
-        return np.where(known, self.matrix[truth * known, outputs], self.matrix.max())
+        own = np.empty(np.count_nonzero(known))
+        pairs = frozen(truth[known]), frozen(np.asarray(outputs, np.int32)[known])
+        losses_of_pairs(self._losses, *pairs, own)
+        found[known] = own
+        return found
 
     def correct(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
         return self.truths(rows) == outputs  # a cost matrix may forgive some mistakes
@@ -246,7 +272,7 @@ class ClassOracle(Oracle):
             return np.zeros(0, np.int64), []
         rows = np.flatnonzero(self.truth >= self.n_outputs)
         codes = self.truth[rows] - self.n_outputs
-        return rows, [self._others[code] for code in codes.tolist()]
+        return rows, [self.others[code] for code in codes.tolist()]
 
     @property
     def numbering(self) -> Numbering:
@@ -354,6 +380,16 @@ def _shifted(x: Rows, task: ClassTask, shard: Shard) -> Rows:
             )
         columns = columns - base
     return SparseRows(frozen(x.values), frozen(columns), frozen(x.starts), task.n_features)
+
+
+def _dense_codes(codes: Codes, r: int) -> np.ndarray | None:
+    """Λ as a table of shape (k, r) where few of its entries are 0."""
+    k = codes.starts.size - 1
+    if codes.values.size <= DENSE_CODES * k * r:
+        return None
+    table = np.zeros((k, r))
+    table[np.repeat(np.arange(k), np.diff(codes.starts)), codes.columns] = codes.values
+    return frozen(table)
 
 
 def _runs(row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -13,17 +13,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from distsvm import checks
-from distsvm.data.features import DenseRows, SparseRows, as_rows
+from distsvm.data.features import DenseRows, SparseRows, as_rows, frozen
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
+from distsvm.kernels.codes import Codes, codes_of
 from distsvm.kinds import number, truth
 from distsvm.messages import Summary, feature_name
 from distsvm.options import checked, option
 from distsvm.oracles.shared_options import loss_scale_option
 from distsvm.oracles.task import LATER, PENALTIES, Circumstances, Task
-from distsvm.structures.classes.option_kinds import ClassWeight, Losses
+from distsvm.structures.classes.kernels.losses import Losses
+from distsvm.structures.classes.option_kinds import ClassWeight, LossChoice
 from distsvm.structures.classes.oracle import ClassOracle
 from distsvm.structures.classes.predictor import ClassPredictor
 from distsvm.structures.classes.scan import summarise
@@ -35,6 +38,8 @@ log = logging.getLogger(__name__)
 
 BAD_RANGE = 1e3
 RANGED_COLUMNS = 1 << 22
+MOST_PAIRED = 3000
+"""Classes up to which distances of all pairs of codes are computed."""
 HALVES = np.array([[-0.5], [0.5]])
 """Λ of two classes, so that ψ = yx."""
 
@@ -55,7 +60,7 @@ class ClassTask(Task):
     """
 
     losses: Any = option(
-        "zero-one", kind=Losses(), flag="--loss", metavar="LOSS", argument="loss",
+        "zero-one", kind=LossChoice(), flag="--loss", metavar="LOSS", argument="loss",
         help="zero-one, Δ(y, ŷ) = [y ≠ ŷ]; or a cost matrix, one row a true class and one column a "
         "predicted one, in increasing order of labels (in a file with commas or spaces between "
         "them)",
@@ -108,7 +113,7 @@ class ClassTask(Task):
     def check_formulation(self, formulation: str, rescaling: str) -> None:
         """Refuse what the sequential dual method cannot do with this task."""
         given = Setting("formulation", formulation)
-        if not isinstance(self.losses, str):
+        if not self.zero_one:
             if formulation != CRAMMER_SINGER:
                 raise ConfigError(
                     message("{} and {loss}: a cost matrix is for {}", given, Value(CRAMMER_SINGER))
@@ -161,7 +166,7 @@ class ClassTask(Task):
             class_weights=self._weights_of(classes, summary),
         )
         task.loss_table()  # refuses a matrix that does not fit
-        task.code_table()  # and codes
+        task.sparse_codes()  # and codes
         return task
 
     def _check_classes(self, classes: np.ndarray) -> None:
@@ -233,7 +238,7 @@ class ClassTask(Task):
             if getattr(self, name) is not None:
                 checks.finite(name, getattr(self, name), size)
         self.loss_table()
-        self.code_table()
+        self.sparse_codes()
 
     # --- the structure ---------------------------------------------------------------------
 
@@ -248,13 +253,23 @@ class ClassTask(Task):
         """Λ(y) of each class, shape (k, r); None where it is the unit vector of y, and r = k."""
         return None
 
+    def sparse_codes(self) -> Codes | None:
+        """Λ(y) of each class as sparse rows; None where it is the unit vector of y."""
+        table = self.code_table()
+        return None if table is None else codes_of(table)
+
     def code_norms(self) -> tuple[np.ndarray, np.ndarray]:
-        """‖Λ(y)‖² and max_ŷ ‖Λ(y) − Λ(ŷ)‖² of each class."""
-        codes, k = self.code_table(), self.labels.size
+        """‖Λ(y)‖² and max_ŷ ‖Λ(y) − Λ(ŷ)‖² of each class; of many classes an upper bound."""
+        codes, k = self.sparse_codes(), self.labels.size
         if codes is None:
             return np.ones(k), np.full(k, 2.0)
-        apart = [((codes - code) ** 2).sum(axis=1).max() for code in codes]
-        return (codes**2).sum(axis=1), np.array(apart)
+        rows = sparse.csr_array((codes.values, codes.columns, codes.starts), (k, self.n_codes))
+        own = np.asarray(rows.power(2).sum(axis=1))
+        if k > MOST_PAIRED:  # ‖a − b‖² ≤ ‖a‖² + ‖b‖² where no product is negative
+            apart = own + own.max()
+            return own, apart if (codes.values >= 0).all() else 2.0 * apart
+        apart = [(own[y] + own - 2 * (rows @ rows[[y]].toarray()[0])).max() for y in range(k)]
+        return own, np.maximum(np.array(apart), 0.0)
 
     @property
     def n_codes(self) -> int:
@@ -285,7 +300,7 @@ class ClassTask(Task):
         k = self.labels.size
         if isinstance(self.losses, str):
             if self.losses != "zero-one":
-                raise ConfigError("loss", self.losses, Losses.expected)
+                raise ConfigError("loss", self.losses, LossChoice.expected)
             return np.zeros((0, 0))
         try:
             matrix = np.asarray(self.losses, dtype=np.float64)
@@ -311,6 +326,14 @@ class ClassTask(Task):
         """Δ(y, ŷ) for all pairs of classes, shape (k, k)."""
         table = self.loss_table()
         return table if table.size else self.zero_one * (1.0 - np.eye(self.labels.size))
+
+    def all_losses(self) -> Losses:
+        """Δ as the kernels take it; `zero_one` and `loss_table` are parts of it."""
+        none = np.zeros(0, np.int32)
+        nodes = dict.fromkeys(("node", "order", "first", "stop", "above"), none)
+        return Losses(
+            zero_one=self.zero_one, matrix=frozen(self.loss_table()), height=np.zeros(0), **nodes
+        )
 
     def feature_scale(self) -> np.ndarray:
         """What each feature is multiplied by, shape (n_features + 1,); last the constant one."""
@@ -455,9 +478,14 @@ class MulticlassTask(ClassTask):
             raise ConfigError("codes: the array has an entry that is not finite")
         return codes
 
+    @property
+    def has_codes(self) -> bool:
+        """Whether classes have features other than the class itself."""
+        return self.codes is not None
+
     def check_formulation(self, formulation: str, rescaling: str) -> None:
         super().check_formulation(formulation, rescaling)
-        if self.codes is not None:
+        if self.has_codes:
             raise ConfigError(
                 message(
                     "{} and codes: the solver is for classes with a weight vector each",

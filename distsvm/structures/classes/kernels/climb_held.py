@@ -9,30 +9,51 @@ from __future__ import annotations
 import numpy as np
 
 from distsvm.kernels.climb import raise_dual
+from distsvm.kernels.codes import difference
 from distsvm.kernels.options import kernel
 from distsvm.structures.classes.kernels.steps import (
     DENSE_VISIT,
     add_dense_row,
-    code_product,
+    clear,
     moved_columns,
+    product_with,
+    scratch_for,
+    spread_out,
 )
 
 
 @kernel
-def columns_of(coding, i, outputs, columns):
-    """The columns of w that example i's planes touch; how many there are."""
+def columns_of(coding, i, outputs, columns, place, scratch):
+    """The columns of w that example i's planes touch; how many there are.
+
+    place[c], where codes are not unit, is the place of column c among them, and else −1.
+    """
+    y = coding.truth[i]
     if coding.unit:
-        columns[0] = coding.truth[i]
+        columns[0] = y
         for k in range(outputs.size):
             columns[1 + k] = outputs[k]
         return 1 + outputs.size
-    for c in range(coding.codes.shape[1]):
-        columns[c] = c
-    return coding.codes.shape[1]
+    n = 0
+    for k in range(outputs.size):
+        for e in range(difference(coding.codes, y, outputs[k], scratch.columns, scratch.values)):
+            c = scratch.columns[e]
+            if place[c] < 0:
+                place[c], columns[n] = n, c
+                n += 1
+    return n
 
 
 @kernel
-def values_of(coding, i, outputs, q, score, value):
+def forget_columns(coding, columns, n, place):
+    """Make `place` as it was before columns_of."""
+    if not coding.unit:
+        for a in range(n):
+            place[columns[a]] = -1
+
+
+@kernel
+def values_of(coding, i, outputs, q, score, value, place, scratch):
     """q − ⟨p, w⟩ of each plane, from the scores of the columns that columns_of gave."""
     y = coding.truth[i]
     for k in range(outputs.size):
@@ -40,13 +61,14 @@ def values_of(coding, i, outputs, q, score, value):
         if coding.unit:
             margin = score[0] - score[1 + k]
         else:
-            for c in range(coding.codes.shape[1]):
-                margin += (coding.codes[y, c] - coding.codes[outputs[k], c]) * score[c]
+            n = difference(coding.codes, y, outputs[k], scratch.columns, scratch.values)
+            for e in range(n):
+                margin += scratch.values[e] * score[place[scratch.columns[e]]]
         value[k] = q[k] * (1.0 - margin) if coding.slack else q[k] - margin
 
 
 @kernel
-def changes_of(coding, i, outputs, q, step, change):
+def changes_of(coding, i, outputs, q, step, change, place, scratch):
     """What each of those columns gains of x when each α changes by its step."""
     y = coding.truth[i]
     change[:] = 0.0
@@ -55,22 +77,25 @@ def changes_of(coding, i, outputs, q, step, change):
         if coding.unit:
             change[0] += c
             change[1 + k] -= c
-        else:
-            for j in range(coding.codes.shape[1]):
-                change[j] += c * (coding.codes[y, j] - coding.codes[outputs[k], j])
+        elif c != 0.0:
+            n = difference(coding.codes, y, outputs[k], scratch.columns, scratch.values)
+            for e in range(n):
+                change[place[scratch.columns[e]]] += c * scratch.values[e]
 
 
 @kernel
-def raise_row(coding, held, i, outputs, score, sigma, max_steps, tol, value, step, change):
+def raise_row(
+    coding, held, i, outputs, score, sigma, max_steps, tol, value, step, change, place, scratch
+):
     """Visit one row whose columns have these scores: the gain of the dual and of Σ α·q."""
     m, q = outputs.size, held.q[i]
-    values_of(coding, i, outputs, q, score, value)
+    values_of(coding, i, outputs, q, score, value, place, scratch)
     gain = raise_dual(held, i, value[:m], sigma, max_steps, tol, step[:m])
     linear = 0.0
     if gain != 0.0:
         for k in range(m):
             linear += step[k] * q[k]
-        changes_of(coding, i, outputs, q, step, change)
+        changes_of(coding, i, outputs, q, step, change, place, scratch)
     return gain, linear
 
 
@@ -89,6 +114,7 @@ def visit_dense(rows, X, coding, held, outputs, square, sigma, max_steps, tol, Z
     size, d = held.q.shape[1], X.shape[1]
     columns = np.empty(max(1 + size, bias.size), np.int64)
     score, change = np.empty(columns.size), np.empty(columns.size)
+    place, scratch = np.full(bias.size, -1, np.int64), scratch_for(coding, bias.size)
     value, step, x = np.empty(size), np.empty(size), np.empty(d)
     gain, linear, work = 0.0, 0.0, 0
     for i in rows:
@@ -96,15 +122,16 @@ def visit_dense(rows, X, coding, held, outputs, square, sigma, max_steps, tol, Z
         if m == 0:
             continue
         own = outputs[i * size : i * size + m]
-        n = columns_of(coding, i, own, columns)
+        n = columns_of(coding, i, own, columns, place, scratch)
         row = X[i]
         for j in range(d):
             x[j] = row[j]
         for a in range(n):
             score[a] = bias[columns[a]] + np.dot(x, Z[columns[a]])
         raised, more = raise_row(
-            coding, held, i, own, score, sigma, max_steps, tol, value, step, change
+            coding, held, i, own, score, sigma, max_steps, tol, value, step, change, place, scratch
         )
+        forget_columns(coding, columns, n, place)
         work += n * d + DENSE_VISIT
         if raised == 0.0:
             continue
@@ -128,6 +155,7 @@ def visit_sparse_rows(
     size, d = held.q.shape[1], V.shape[0]
     columns = np.empty(max(1 + size, bias.size), np.int64)
     score, change = np.empty(columns.size), np.empty(columns.size)
+    place, scratch = np.full(bias.size, -1, np.int64), scratch_for(coding, bias.size)
     value, step = np.empty(size), np.empty(size)
     gain, linear, work = 0.0, 0.0, 0
     for i in rows:
@@ -135,7 +163,7 @@ def visit_sparse_rows(
         if m == 0:
             continue
         own = outputs[i * size : i * size + m]
-        n = columns_of(coding, i, own, columns)
+        n = columns_of(coding, i, own, columns, place, scratch)
         first, stop = starts[i], starts[i + 1]
         for a in range(n):
             score[a] = bias[columns[a]]
@@ -148,8 +176,9 @@ def visit_sparse_rows(
                 for a in range(n):
                     score[a] += x * V[j, columns[a]]
         raised, more = raise_row(
-            coding, held, i, own, score, sigma, max_steps, tol, value, step, change
+            coding, held, i, own, score, sigma, max_steps, tol, value, step, change, place, scratch
         )
+        forget_columns(coding, columns, n, place)
         work += n * (stop - first)
         if raised == 0.0:
             continue
@@ -169,21 +198,28 @@ def visit_sparse_rows(
 
 
 @kernel
-def gram_of_classes(rows, slots, coding, held, outputs, norms):
+def gram_of_classes(rows, slots, coding, n_columns, held, outputs, norms):
     """Fill the rows and columns of the examples' Gram matrices that belong to these slots.
 
-    ⟨p, p'⟩ = ‖x‖²·⟨code(y) − code(ŷ), code(y) − code(ŷ')⟩, with q·q' for slack rescaling.
+    ⟨p, p'⟩ = ‖x‖²·⟨Λ(y) − Λ(ŷ), Λ(y) − Λ(ŷ')⟩, with q·q' for slack rescaling.
     """
-    size = held.q.shape[1]
+    size, scratch = held.q.shape[1], scratch_for(coding, n_columns)
     for r in range(rows.size):
         i, slot = rows[r], slots[r]
         y, a = coding.truth[i], outputs[i * size + slot]
+        if not coding.unit:
+            spread_out(coding, y, a, scratch)
         for k in range(held.count[i]):
             b = outputs[i * size + k]
-            total = code_product(coding, y, a, b) * norms[i]
+            if coding.unit:
+                total = (2.0 if a == b else 1.0) * norms[i]
+            else:
+                total = product_with(coding, y, b, scratch) * norms[i]
             if coding.slack:
                 total *= held.q[i, slot] * held.q[i, k]
             held.gram[i, slot, k] = held.gram[i, k, slot] = total
+        if not coding.unit:
+            clear(coding, y, a, scratch)
 
 
 @kernel

@@ -12,25 +12,33 @@ from typing import NamedTuple
 import numpy as np
 
 from distsvm.kernels.climb import climb
+from distsvm.kernels.codes import difference
 from distsvm.kernels.options import kernel, summing_kernel
+from distsvm.structures.classes.kernels.losses import Losses, losses_of
 from distsvm.structures.classes.kernels.steps import (
     DENSE_VISIT,
     Coding,
+    Scratch,
     add_dense_row,
-    code_product,
+    clear,
     moved_columns,
+    product_with,
+    scratch_for,
+    spread_out,
 )
 
 # Of an example's total: what the truth is left with by rounding alone.
 ROUNDING = 1e-12
+MOST_NEW = 3
+"""Classes that a step takes beside those with α > 0, where it is no exact step over all: with more
+of them α spreads over more classes, and more passes are needed."""
 
 
 class ClassProblem(NamedTuple):
-    """The classes' planes: Δ is zero_one·[y ≠ ŷ] where that is above 0, else losses[y, ŷ]."""
+    """The classes' planes."""
 
     coding: Coding
-    zero_one: float
-    losses: np.ndarray  # (k, k)
+    losses: Losses
     norms: np.ndarray  # (n,): ‖x_i‖²
 
 
@@ -43,7 +51,9 @@ class Room(NamedTuple):
     step: np.ndarray  # (k,)
     change: np.ndarray  # (r,)
     columns: np.ndarray  # int64 (r,): which these are
-    gram: np.ndarray  # (k, k), or less where it is not needed
+    is_chosen: np.ndarray  # bool (k,), or less where no classes are chosen
+    chosen: np.ndarray  # int64, as long
+    scratch: Scratch
 
 
 @kernel
@@ -52,14 +62,14 @@ def room_for(problem, k, r):
     m = 0 if has_exact_step(problem) else k
     return Room(
         np.zeros(r), np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(r), np.zeros(r, np.int64),
-        np.zeros((m, m)),
+        np.zeros(m, np.bool_), np.zeros(m, np.int64), scratch_for(problem.coding, r),
     )  # fmt: skip
 
 
 @kernel
 def has_exact_step(problem):
     """Whether every ⟨p, p'⟩ of an example is one number, and ‖p‖² twice that."""
-    return problem.coding.unit and (not problem.coding.slack or problem.zero_one > 0.0)
+    return problem.coding.unit and (not problem.coding.slack or problem.losses.zero_one > 0.0)
 
 
 @kernel
@@ -67,14 +77,17 @@ def q_and_values(problem, i, room):
     """q, which is Δ, and q − ⟨p, w⟩ of every class of example i, from the scores of the columns."""
     coding = problem.coding
     y, k = coding.truth[i], room.value.size
-    for c in range(k):
-        room.q[c] = problem.zero_one if problem.zero_one > 0.0 else problem.losses[y, c]
-        room.value[c] = room.score[c] if coding.unit else 0.0
-    room.q[y] = 0.0
-    if not coding.unit:
+    losses_of(problem.losses, y, room.q)
+    if coding.unit:
         for c in range(k):
-            for a in range(coding.codes.shape[1]):
-                room.value[c] += coding.codes[c, a] * room.score[a]
+            room.value[c] = room.score[c]
+    else:
+        codes = coding.codes
+        for c in range(k):
+            total = 0.0
+            for e in range(codes.starts[c], codes.starts[c + 1]):
+                total += codes.values[e] * room.score[codes.columns[e]]
+            room.value[c] = total
     own = room.value[y]
     for c in range(k):
         margin = own - room.value[c]
@@ -139,16 +152,66 @@ def exact_step(value, truth, alpha, rest, curvature, step):
 
 
 @kernel
-def gram_of_all(problem, i, room):
-    """⟨p, p'⟩ of all classes of example i; the truth's are 0."""
-    coding = problem.coding
-    y, k = coding.truth[i], room.value.size
-    for a in range(k):
+def choose(value, truth, alpha, room):
+    """Write the classes of a step, by number: those with α > 0, and the highest values.
+
+    How many they are. Where there are few classes it takes all of them but the truth.
+    """
+    n, top = 0, room.chosen
+    for c in range(value.size):
+        if c == truth or (n == MOST_NEW and not value[c] > value[top[n - 1]]):
+            continue
+        place = min(n, MOST_NEW - 1)
+        while place > 0 and value[c] > value[top[place - 1]]:
+            top[place] = top[place - 1]
+            place -= 1
+        top[place] = c
+        n = min(n + 1, MOST_NEW)
+    for a in range(n):
+        room.is_chosen[top[a]] = True
+    n = 0
+    for c in range(value.size):
+        if room.is_chosen[c] or alpha[c] > 0.0:
+            top[n], room.is_chosen[c] = c, False
+            n += 1
+    return n
+
+
+@kernel
+def gram_of_chosen(problem, i, chosen, room):
+    """⟨p, p'⟩ of these classes of example i."""
+    coding, m = problem.coding, chosen.size
+    y, gram = coding.truth[i], np.empty((m, m))
+    for a in range(m):
+        if not coding.unit:
+            spread_out(coding, y, chosen[a], room.scratch)
         for b in range(a + 1):
-            total = 0.0 if a == y or b == y else code_product(coding, y, a, b)
+            if coding.unit:
+                total = 2.0 if a == b else 1.0
+            else:
+                total = product_with(coding, y, chosen[b], room.scratch)
             if coding.slack:
-                total *= room.q[a] * room.q[b]
-            room.gram[a, b] = room.gram[b, a] = total * problem.norms[i]
+                total *= room.q[chosen[a]] * room.q[chosen[b]]
+            gram[a, b] = gram[b, a] = total * problem.norms[i]
+        if not coding.unit:
+            clear(coding, y, chosen[a], room.scratch)
+    return gram
+
+
+@kernel
+def climb_chosen(problem, i, alpha, total, sigma, max_steps, tol, room):
+    """Raise the dual by steps among some classes of example i; the gain, and room.step."""
+    chosen = room.chosen[: choose(room.value, problem.coding.truth[i], alpha, room)]
+    value, own = np.empty(chosen.size), np.empty(chosen.size)
+    step = np.empty(chosen.size)
+    for a in range(chosen.size):
+        value[a], own[a] = room.value[chosen[a]], alpha[chosen[a]]
+    gram = gram_of_chosen(problem, i, chosen, room)
+    gain = climb(value, gram, own, total, 0.0, sigma, max_steps, tol, step)
+    room.step[:] = 0.0
+    for a in range(chosen.size):
+        alpha[chosen[a]], room.step[chosen[a]] = own[a], step[a]
+    return gain
 
 
 @kernel
@@ -182,11 +245,10 @@ def raise_example(problem, whole, i, sigma, max_steps, tol, room):
     if has_exact_step(problem):
         curvature = sigma * problem.norms[i]
         if slack:
-            curvature *= problem.zero_one * problem.zero_one
+            curvature *= problem.losses.zero_one * problem.losses.zero_one
         gain = exact_step(value, y, alpha, rest, curvature, room.step)
     else:
-        gram_of_all(problem, i, room)
-        gain = climb(value, room.gram, alpha, whole.total[i], 0.0, sigma, max_steps, tol, room.step)
+        gain = climb_chosen(problem, i, alpha, whole.total[i], sigma, max_steps, tol, room)
     linear = 0.0
     for a in range(room.change.size):
         room.change[a], room.columns[a] = 0.0, a
@@ -194,19 +256,20 @@ def raise_example(problem, whole, i, sigma, max_steps, tol, room):
         if room.step[c] != 0.0:
             linear += room.step[c] * room.q[c]
             step = room.step[c] * (room.q[c] if slack else 1.0)
-            add_change(problem.coding, y, c, step, room.change)
+            add_change(problem.coding, y, c, step, room)
     return True, gain, linear
 
 
 @kernel
-def add_change(coding, y, c, step, change):
+def add_change(coding, y, c, step, room):
     """What the columns gain of x when the α of class c changes by this step."""
     if coding.unit:
-        change[y] += step
-        change[c] -= step
+        room.change[y] += step
+        room.change[c] -= step
     else:
-        for a in range(coding.codes.shape[1]):
-            change[a] += step * (coding.codes[y, a] - coding.codes[c, a])
+        columns, values = room.scratch.columns, room.scratch.values
+        for e in range(difference(coding.codes, y, c, columns, values)):
+            room.change[columns[e]] += step * values[e]
 
 
 @summing_kernel

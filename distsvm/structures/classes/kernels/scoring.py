@@ -5,26 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from distsvm.kernels.options import kernel
+from distsvm.structures.classes.kernels.losses import losses_of
 
 
 @kernel
-def most_violated(scores, truth, losses, zero_one, slack, output, loss, value):
+def most_violated(scores, truth, losses, slack, output, q, value):
     """For each example the class that maximises its plane's value; ties go to the lowest class.
 
-    value = Δ − (s_y − s_ŷ) for margin rescaling, Δ·(1 − (s_y − s_ŷ)) for slack rescaling; the
-    truth is among the candidates, with value 0, so value ≥ 0. Δ is zero_one·[y ≠ ŷ] where that is
-    above 0, else losses[y, ŷ].
+    value = q − (s_y − s_ŷ) for margin rescaling, q·(1 − (s_y − s_ŷ)) for slack rescaling; the
+    truth is among the candidates, with value 0, so value ≥ 0. `losses` has q in the place of Δ.
     """
     delta = np.empty(scores.shape[1])
     for i in range(truth.size):
         s = scores[i]
         y = truth[i]
-        if zero_one > 0.0:
-            delta[:] = zero_one
-            delta[y] = 0.0
-        else:
-            for c in range(delta.size):  # not an array's slice, which takes 1.5 s to compile
-                delta[c] = losses[y, c]
+        losses_of(losses, y, delta)
         best = -1
         highest = -np.inf
         if slack:
@@ -41,7 +36,7 @@ def most_violated(scores, truth, losses, zero_one, slack, output, loss, value):
                     best = c
             highest = delta[best] - (s[y] - s[best])
         output[i] = best
-        loss[i] = delta[best]
+        q[i] = delta[best]
         value[i] = highest
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from distsvm.kernels.codes import Codes, difference, widest
 from distsvm.kernels.options import kernel
 
 DENSE_VISIT = 1000
@@ -16,26 +17,52 @@ DENSE_VISIT = 1000
 
 
 class Coding(NamedTuple):
-    """Classes as codes of length r: ψ = x ⊗ (code(y) − code(ŷ)).
+    """Classes as codes of length r: ψ = x ⊗ (Λ(y) − Λ(ŷ)).
 
-    `unit` says that code(y) is the unit vector of y; then `codes` is not read.
+    `unit` says that Λ(y) is the unit vector of y; then `codes` are not read.
     """
 
     truth: np.ndarray  # int32 (n,)
-    codes: np.ndarray  # (k, r)
+    codes: Codes
     unit: bool
     slack: bool
 
 
+class Scratch(NamedTuple):
+    """Room for one difference of codes, and for one as a dense vector, which is 0 between uses."""
+
+    columns: np.ndarray  # int64
+    values: np.ndarray
+    dense: np.ndarray  # (r,)
+
+
 @kernel
-def code_product(coding, y, a, b):
-    """⟨code(y) − code(a), code(y) − code(b)⟩, where neither a nor b is y."""
-    if coding.unit:
-        return 2.0 if a == b else 1.0
+def scratch_for(coding, r):
+    """Room for the calls of one kernel; r, the length of a code."""
+    n, r = (1, 0) if coding.unit else (widest(coding.codes), r)
+    return Scratch(np.empty(n, np.int64), np.empty(n), np.zeros(r))
+
+
+@kernel
+def spread_out(coding, y, a, scratch):
+    """Write Λ(y) − Λ(a) into the dense vector."""
+    for e in range(difference(coding.codes, y, a, scratch.columns, scratch.values)):
+        scratch.dense[scratch.columns[e]] = scratch.values[e]
+
+
+@kernel
+def clear(coding, y, a, scratch):
+    """Make the dense vector 0 after spread_out."""
+    for e in range(difference(coding.codes, y, a, scratch.columns, scratch.values)):
+        scratch.dense[scratch.columns[e]] = 0.0
+
+
+@kernel
+def product_with(coding, y, b, scratch):
+    """⟨dense, Λ(y) − Λ(b)⟩."""
     total = 0.0
-    for c in range(coding.codes.shape[1]):
-        own = coding.codes[y, c]
-        total += (own - coding.codes[a, c]) * (own - coding.codes[b, c])
+    for e in range(difference(coding.codes, y, b, scratch.columns, scratch.values)):
+        total += scratch.dense[scratch.columns[e]] * scratch.values[e]
     return total
 
 
