@@ -66,11 +66,13 @@ class Summary(Summed):
         Examples of weight > 0; 0 where the task does not count them.
     columns : tuple of str, optional
         The names of the columns, where they have some.
+    seen : optional
+        What the task's feature map has to know of the rows; see distsvm.feature_maps.
     """
 
     RULES: ClassVar = {
         "labels": _first, "counts": _first, "least_column": min, "n_columns": max,
-        "largest": _both(_larger), "columns": lambda a, b: a or b,
+        "largest": _both(_larger), "columns": lambda a, b: a or b, "seen": _both(plus),
     }  # fmt: skip
 
     n_examples: int
@@ -82,6 +84,7 @@ class Summary(Summed):
     largest: np.ndarray | None = None
     n_weighted: int = 0
     columns: tuple[str, ...] | None = None
+    seen: Any = None
 
     def __add__(self, other: Summary) -> Summary:
         labels, counts = None, None

@@ -22,7 +22,7 @@ VALUES = STORES | {"vectors", "messages", "storage", "archives", "checks", "blas
 # What a structure is, and which there are: names only, so that everything may ask.
 NAMES = BASE | {"oracles.structure", "registry"}
 DATA = VALUES | NAMES | {"data", "kernels"}
-ORACLES = DATA | {"kernel_functions", "oracles"}
+ORACLES = DATA | {"kernel_functions", "feature_maps", "oracles"}
 QP = VALUES | {"qp", "kernels"}
 CUTS = QP | {"cuts"}
 WORKERS = ORACLES | {"workers", "team"}
@@ -51,6 +51,7 @@ ALLOWED = {
     "kernels": {"kernels"},
     "data": DATA,
     "kernel_functions": DATA | {"kernel_functions"},
+    "feature_maps": DATA | {"kernel_functions", "feature_maps"},
     "oracles": ORACLES,
     "testing": ORACLES | {"testing"},
     "workers": WORKERS,

@@ -108,6 +108,11 @@ def finish(
     return code
 
 
+def about_rows(certified_for: str) -> list[tuple[str, str]]:
+    """Return the row that says what the certificate is about, if that needs saying."""
+    return [("", f"certified for {certified_for}")] if certified_for else []
+
+
 def summary(result: TrainResult, compiled: bool, output: Output) -> list[str]:
     """Return certificate, effort and time as lines."""
     style = output.style
@@ -121,6 +126,7 @@ def summary(result: TrainResult, compiled: bool, output: Output) -> list[str]:
     mean = "the mean of H²/2" if squared else "the mean hinge loss R(w)"
     rows = [
         ("certificate", f"{style.bold(result.certificate)}: {CERTIFICATES[result.certificate]}"),
+        *about_rows(result.certified_for),
         ("primal", style.bold(value(result.primal))),
         ("dual", style.bold(value(result.dual))),
         (

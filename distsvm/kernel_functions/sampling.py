@@ -40,6 +40,8 @@ class Seen:
         The places of the sampled rows in the data, or −1 where it is read in parts.
     keys : uint64 array
         Increasing.
+    labels : array, or None
+        Of the sampled rows, where they were given.
     """
 
     n_rows: int
@@ -50,9 +52,17 @@ class Seen:
     rows: Rows
     numbers: np.ndarray
     keys: np.ndarray
+    labels: np.ndarray | None = None
 
     @classmethod
-    def of(cls, rows: Rows, limit: int, seed: int, first: int | None = 0) -> Seen:
+    def of(
+        cls,
+        rows: Rows,
+        limit: int,
+        seed: int,
+        first: int | None = 0,
+        labels: np.ndarray | None = None,
+    ) -> Seen:
         """Return what is seen of these rows, which begin at number `first` of the data."""
         keys = row_keys(rows, seed)
         order = np.argsort(keys, kind="stable")
@@ -63,7 +73,7 @@ class Seen:
         mean, variance = _moments(rows)
         return cls(
             rows.n_rows, rows.n_columns, mean, variance, limit,
-            rows.take(kept), numbers, keys[fresh][:limit],
+            rows.take(kept), numbers, keys[fresh][:limit], None if labels is None else labels[kept],
         )  # fmt: skip
 
     def __add__(self, other: Seen) -> Seen:
@@ -74,6 +84,9 @@ class Seen:
         places = places[: self.limit]
         rows = _widened(self.rows, n_columns).joined([_widened(other.rows, n_columns)])
         numbers = np.concatenate([part.numbers for part in pair])
+        labels = None
+        if self.labels is not None and other.labels is not None:
+            labels = np.concatenate([self.labels, other.labels])[places]
         counts = np.array([part.n_rows * part.n_columns for part in pair], dtype=np.float64)
         # Values that a narrower part does not store are zeros.
         share = counts / (max(1, sum(part.n_rows for part in pair)) * max(1, n_columns))
@@ -88,8 +101,24 @@ class Seen:
         return replace(
             self, n_rows=self.n_rows + other.n_rows, n_columns=n_columns, mean=mean,
             variance=variance, rows=rows.take(places), numbers=numbers[places],
-            keys=keys[: self.limit],
+            keys=keys[: self.limit], labels=labels,
         )  # fmt: skip
+
+    def shifted(self, base: int) -> Seen:
+        """Return the same of columns that count from `base`, and no other columns before it."""
+        if not base:
+            return self
+        assert not isinstance(self.rows, DenseRows)
+        n_columns = self.n_columns - base
+        share = self.n_columns / n_columns
+        mean = self.mean * share
+        variance = (self.variance + self.mean**2) * share - mean**2
+        values, columns, starts = self.rows.arrays()
+        rows = replace(
+            self.rows, values=values, columns=columns - base, starts=starts, n_columns=n_columns,
+            zero_based=True,
+        )  # fmt: skip
+        return replace(self, n_columns=n_columns, mean=mean, variance=variance, rows=rows)
 
     def check_varies(self, setting: Setting) -> None:
         """Refuse rows that are all equal: no function of their distances can tell them apart."""

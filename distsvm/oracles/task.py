@@ -116,6 +116,11 @@ class Task(ABC):
     weighs_features: ClassVar[bool] = False
     """Whether climbers of parallel blocks count changes of frequent features more than once."""
 
+    growth: float = 1.0
+    """Bytes that an example takes in memory for each byte as it was read; it sizes pieces."""
+    certified_for: str = ""
+    """The problem that certificates are about, where it is not the one of the inputs themselves."""
+
     @property
     def loss_unit(self) -> float:
         return self.largest_loss

@@ -150,7 +150,9 @@ def _certificate(view: RunView) -> tuple[str, str]:
         "upper bound": "the oracle only bounds its maximum",
         "none": "no fresh round",
     }
-    return kind, notes.get(kind, "")
+    about = view.result["certified_for"]
+    note = f"; certified for {about}" if about else ""
+    return kind, notes.get(kind, "") + note
 
 
 def _compared(value: float, target: float, name: str = "eps") -> str:

@@ -50,6 +50,8 @@ def result_of(run: Run, reason: str) -> TrainResult:
     result.model.facts.update({name: getattr(result, name) for name in FACTS})
     result.model.facts["rescaling"] = run.config.rescaling
     result.model.facts["penalty"] = run.config.penalty
+    if result.certified_for:
+        result.model.facts["certified_for"] = result.certified_for
     if loaded.data_notes is not None:
         result.model.facts["data"] = loaded.data_notes
     return result

@@ -129,6 +129,14 @@ class TrainResult:
         """The solver's own columns of the last round, by name."""
         return self.history[-1].own
 
+    @property
+    def certified_for(self) -> str:
+        """The problem that the certificate is about, such as "the low-rank problem".
+
+        Empty where it is the problem of the inputs themselves.
+        """
+        return self.model.task.certified_for
+
     n_cuts = _own_column("n_cuts")
     n_support_cuts = _own_column("n_support_cuts")
     n_support_planes = _own_column("n_support_planes")
@@ -137,8 +145,9 @@ class TrainResult:
     @property
     def in_words(self) -> str:
         """The certificate and its cost, in one sentence."""
+        about = f", certified for {self.certified_for}" if self.certified_for else ""
         return (
-            f"{self.dual:.6g} ≤ optimum ≤ {self.primal:.6g} ({self.certificate}), gap "
+            f"{self.dual:.6g} ≤ optimum ≤ {self.primal:.6g} ({self.certificate}{about}), gap "
             f"{self.gap:.3g}, after {self.n_rounds} rounds, {self.n_oracle_calls} oracle calls and "
             f"{self.seconds['total']:.2f} s"
         )
@@ -160,6 +169,7 @@ class TrainResult:
         data = {k: v for k, v in self.__dict__.items() if k not in left_out}
         return data | self.own | {
             "solver": self.solver,
+            "certified_for": self.certified_for,
             "activity": [
                 {"worker": a.worker, "shards": list(a.shards), "busy_s": a.busy_s,
                  "n_restarts": a.n_restarts}

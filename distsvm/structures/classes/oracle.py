@@ -51,7 +51,7 @@ class ClassOracle(Oracle):
 
     def __init__(self, task: ClassTask, shard: Shard, rescaling: str) -> None:
         super().__init__(task, shard, rescaling)
-        self.rows = _shifted(shard.x, task, shard)  # type: ignore[arg-type]
+        self.rows = task.mapped(_shifted(shard.x, task, shard))  # type: ignore[arg-type]
         self.truth: np.ndarray | None = None
         self._others: list[Any] = []  # true labels that are no classes; see ClassTask.encode
         if shard.y is not None:
@@ -332,16 +332,16 @@ class ClassOracle(Oracle):
 def _shifted(x: Rows, task: ClassTask, shard: Shard) -> Rows:
     """The rows with columns counted from 0, refused if they do not fit the task."""
     if isinstance(x, DenseRows):
-        if x.n_columns != task.n_features:
+        if x.n_columns != task.n_columns:
             raise DataError(
-                f"the data ({shard.source}) has {x.n_columns} features, expected {task.n_features}"
+                f"the data ({shard.source}) has {x.n_columns} features, expected {task.n_columns}"
             )
         return DenseRows(frozen(x.values))
     base = 0 if x.zero_based else task.index_base
-    if x.n_columns - base > task.n_features:
+    if x.n_columns - base > task.n_columns:
         raise DataError(
             f"the data ({shard.source}) has {x.n_columns - base} features, "
-            f"expected {task.n_features}"
+            f"expected {task.n_columns}"
         )
     columns = x.columns
     if base:
@@ -351,7 +351,7 @@ def _shifted(x: Rows, task: ClassTask, shard: Shard) -> Rows:
                 f"model was trained on counts columns from {base}"
             )
         columns = columns - base
-    return SparseRows(frozen(x.values), frozen(columns), frozen(x.starts), task.n_features)
+    return SparseRows(frozen(x.values), frozen(columns), frozen(x.starts), task.n_columns)
 
 
 def _runs(row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
