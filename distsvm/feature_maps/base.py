@@ -46,10 +46,13 @@ class FeatureMap(ABC):
         """Bytes of mapped rows for each byte of the rows."""
 
     @abstractmethod
-    def sees(self, rows: Rows, first: int | None, labels: np.ndarray | None = None) -> Any:
+    def sees(
+        self, rows: Rows, first: int | None, labels: np.ndarray | None = None, **more: Any
+    ) -> Any:
         """Return what the map has to know of these rows; answers about all shards add up.
 
-        `first` is the number of the first row in the data, None where that is not known.
+        `first` is the number of the first row in the data, None where that is not known; for the
+        other arguments see Seen.of.
         """
 
     @abstractmethod
@@ -72,3 +75,16 @@ class FeatureMap(ABC):
     @abstractmethod
     def from_parts(cls, data: dict[str, Any], arrays: dict[str, np.ndarray]) -> FeatureMap:
         """Return the map that `to_parts` gave these of; the file may be anyone's."""
+
+
+def same_map(one: FeatureMap | None, other: FeatureMap | None) -> bool:
+    """Return whether two maps give the same features."""
+    if one is None or other is None:
+        return one is other
+    data, arrays = one.to_parts()
+    others, other_arrays = other.to_parts()
+    return (
+        data == others
+        and arrays.keys() == other_arrays.keys()
+        and all(np.array_equal(arrays[name], other_arrays[name]) for name in arrays)
+    )

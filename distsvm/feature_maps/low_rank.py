@@ -123,10 +123,12 @@ class LowRank(FeatureMap):
         own = max(1.0, bases.nbytes / bases.n_rows)
         return projection.itemsize * projection.shape[1] / own
 
-    def sees(self, rows: Rows, first: int | None, labels: np.ndarray | None = None) -> Seen:
+    def sees(
+        self, rows: Rows, first: int | None, labels: np.ndarray | None = None, **more: Any
+    ) -> Seen:
         limit = sample_size(self.basis_choice, self.basis)
         own = labels if self.is_split else None
-        return Seen.of(rows, limit, self.basis_seed, first, own)
+        return Seen.of(rows, limit, self.basis_seed, first, own, **more)
 
     def prepared(self, seen: Seen) -> LowRank:
         if self.basis > seen.n_rows:

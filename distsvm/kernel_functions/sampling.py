@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from distsvm.data.features import DenseRows, Rows
+from distsvm.data.features import DenseRows, Rows, SparseRows
 from distsvm.data.ragged import offsets
 from distsvm.errors import ConfigError
 from distsvm.kernel_functions.function import dense
@@ -62,18 +62,26 @@ class Seen:
         seed: int,
         first: int | None = 0,
         labels: np.ndarray | None = None,
+        *,
+        keyed: Rows | None = None,
+        kept: Any = None,
     ) -> Seen:
-        """Return what is seen of these rows, which begin at number `first` of the data."""
-        keys = row_keys(rows, seed)
+        """Return what is seen of these rows, which begin at number `first` of the data.
+
+        Keys are made of `keyed`, where rows of other shards have other columns, and the sample is
+        taken of `kept`; both are the rows themselves unless they are given.
+        """
+        keys = row_keys(rows if keyed is None else keyed, seed)
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
         fresh = np.concatenate([[True], keys[1:] != keys[:-1]])[: keys.size]
-        kept = order[fresh][:limit]
-        numbers = np.full(kept.size, -1) if first is None else kept + first
+        places = order[fresh][:limit]
+        numbers = np.full(places.size, -1) if first is None else places + first
         mean, variance = _moments(rows)
         return cls(
             rows.n_rows, rows.n_columns, mean, variance, limit,
-            rows.take(kept), numbers, keys[fresh][:limit], None if labels is None else labels[kept],
+            (rows if kept is None else kept).take(places), numbers, keys[fresh][:limit],
+            None if labels is None else labels[places],
         )  # fmt: skip
 
     def __add__(self, other: Seen) -> Seen:
@@ -109,15 +117,19 @@ class Seen:
         if not base:
             return self
         assert not isinstance(self.rows, DenseRows)
-        n_columns = self.n_columns - base
-        share = self.n_columns / n_columns
-        mean = self.mean * share
-        variance = (self.variance + self.mean**2) * share - mean**2
         values, columns, starts = self.rows.arrays()
+        n_columns = self.n_columns - base
         rows = replace(
             self.rows, values=values, columns=columns - base, starts=starts, n_columns=n_columns,
             zero_based=True,
         )  # fmt: skip
+        return self.over(rows, n_columns)
+
+    def over(self, rows: Rows, n_columns: int) -> Seen:
+        """Return the same with another number of columns, and the sample in them."""
+        share = self.n_columns / n_columns
+        mean = self.mean * share
+        variance = (self.variance + self.mean**2) * share - mean**2
         return replace(self, n_columns=n_columns, mean=mean, variance=variance, rows=rows)
 
     def check_varies(self, setting: Setting) -> None:
@@ -133,8 +145,8 @@ class Seen:
         return float(np.median(pdist(dense(few), metric))) if few.n_rows > 1 else 0.0
 
 
-def _widened(rows: Rows, n_columns: int) -> Any:
-    return rows if isinstance(rows, DenseRows) else replace(rows, n_columns=n_columns)
+def _widened(rows: Any, n_columns: int) -> Any:
+    return replace(rows, n_columns=n_columns) if isinstance(rows, SparseRows) else rows
 
 
 def _moments(rows: Rows) -> tuple[float, float]:

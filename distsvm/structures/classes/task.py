@@ -18,6 +18,7 @@ from distsvm.data.features import DenseRows, Rows, SparseRows, as_rows
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
 from distsvm.feature_maps import FeatureMap
+from distsvm.feature_maps.base import same_map
 from distsvm.kinds import number, truth
 from distsvm.messages import Summary, feature_name
 from distsvm.options import checked, option
@@ -597,19 +598,6 @@ class BinaryTask(ClassTask):
         new = np.zeros(self.n_features + 1)
         new[: earlier.n_features], new[-1] = w[:-1], w[-1]
         return new
-
-
-def same_map(one: FeatureMap | None, other: FeatureMap | None) -> bool:
-    """Return whether two maps give the same features."""
-    if one is None or other is None:
-        return one is other
-    data, arrays = one.to_parts()
-    others, other_arrays = other.to_parts()
-    return (
-        data == others
-        and arrays.keys() == other_arrays.keys()
-        and all(np.array_equal(arrays[name], other_arrays[name]) for name in arrays)
-    )
 
 
 def _plain_labels(classes: np.ndarray) -> np.ndarray:

@@ -42,6 +42,14 @@ def packed(shard: Shard) -> Shard:
 
 
 def tokens_of(x: SequenceRows, task: SequenceTask, shard: Shard) -> tuple[SparseRows, np.ndarray]:
+    """The tokens as the kernels take them, mapped where the task has a feature map; the starts."""
+    tokens, starts = columns_of_tokens(x, task, shard)
+    return task.mapped(tokens), starts
+
+
+def columns_of_tokens(
+    x: SequenceRows, task: SequenceTask, shard: Shard
+) -> tuple[SparseRows, np.ndarray]:
     """The tokens with the task's own columns, those it does not know left out; and the starts."""
     starts = np.asarray(x.starts, dtype=np.int64)
     rows = x.tokens.rows(int(starts[0]), int(starts[-1]))
@@ -53,7 +61,7 @@ def tokens_of(x: SequenceRows, task: SequenceTask, shard: Shard) -> tuple[Sparse
     columns = place[columns]
     hashed = task.hash_bits is not None and x.names is not None
     longest = int(np.diff(entries).max(initial=0))
-    tokens = in_order(values, columns, entries, longest, task.n_features, hashed)
+    tokens = in_order(values, columns, entries, longest, task.n_columns, hashed)
     return tokens, frozen(starts)
 
 

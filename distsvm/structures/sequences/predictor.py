@@ -86,6 +86,6 @@ class TagPredictor(Predictor):
             return None
         hashed = task.hash_bits is not None
         tokens = in_order(
-            given.values, columns, given.entries, given.longest, task.n_features, hashed
+            given.values, columns, given.entries, given.longest, task.n_columns, hashed
         )
-        return self.frame.beside(tokens, given.starts)
+        return self.frame.beside(task.mapped(tokens), given.starts)
