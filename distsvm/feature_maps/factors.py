@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cholesky, eigh, solve_triangular
-from scipy.linalg import LinAlgError
+from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
 FIRST_JITTER = 1e-14
 """In parts of the mean of the diagonal; each further trial takes 10 times as much."""

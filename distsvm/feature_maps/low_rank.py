@@ -140,17 +140,18 @@ class LowRank(FeatureMap):
                 )
             )
         function = self.function.settled(seen)
-        bases, labels = self._chosen(function, seen)
-        gram = function.block(bases, bases)
+        rows, numbers, labels = self._chosen(function, seen)
+        bases = function.anchors(rows, numbers)
+        gram = function.block(rows, bases)
         eigenvalues, vectors = eigen(gram)
         check_gram(gram, function.name, eigenvalues)
         parts = self._groups(labels, bases.n_rows)
         found = self._factors(gram, (eigenvalues, vectors), parts)
         projection = np.zeros((bases.n_rows, sum(own.projection.shape[1] for own in found)))
         columns, start = np.zeros(projection.shape[1], np.int64), 0
-        for number_, (rows, own) in enumerate(zip(parts, found, strict=True)):
+        for group, (members, own) in enumerate(zip(parts, found, strict=True)):
             end = start + own.projection.shape[1]
-            projection[rows, start:end], columns[start:end] = own.projection, number_
+            projection[members, start:end], columns[start:end] = own.projection, group
             start = end
         spectrum = (
             min(own.smallest for own in found), max(own.largest for own in found),
@@ -162,12 +163,14 @@ class LowRank(FeatureMap):
             projection=frozen(projection.astype(self.basis_dtype)),
         )  # fmt: skip
 
-    def _chosen(self, function: KernelFunction, seen: Seen) -> tuple[Rows, np.ndarray | None]:
-        """Return the basis, and its labels where they matter."""
+    def _chosen(
+        self, function: KernelFunction, seen: Seen
+    ) -> tuple[Rows, np.ndarray, np.ndarray | None]:
+        """Return basis rows, their numbers in the data, and their labels where they matter."""
         k = min(self.basis, seen.rows.n_rows)
         if self.basis_choice == "k-means":
             if seen.labels is None:
-                return k_means(seen.rows, k), None
+                return k_means(seen.rows, k), np.full(k, -1), None
             # Centres of one class each, in the shares that the classes have of the sample.
             own, counts = np.unique(seen.labels, return_counts=True)
             sizes = np.maximum(1, counts * k // counts.sum())
@@ -175,7 +178,8 @@ class LowRank(FeatureMap):
                 k_means(seen.rows.take(np.flatnonzero(seen.labels == label)), int(size))
                 for label, size in zip(own, sizes, strict=True)
             ]
-            return parts[0].joined(parts[1:]), np.repeat(own, [part.n_rows for part in parts])
+            labels = np.repeat(own, [part.n_rows for part in parts])
+            return parts[0].joined(parts[1:]), np.full(labels.size, -1), labels
         places = np.arange(k)
         if self.basis_choice == "greedy":
             places = greedy(function, seen.rows, k)
@@ -183,7 +187,7 @@ class LowRank(FeatureMap):
         if function.needs_square and (numbers < 0).any():
             raise DataError("kernel='precomputed': the rows of files have no numbers")
         labels = None if seen.labels is None else seen.labels[places]
-        return function.anchors(seen.rows.take(places), numbers), labels
+        return seen.rows.take(places), numbers, labels
 
     def _groups(self, labels: np.ndarray | None, k: int) -> list[np.ndarray]:
         if labels is None:
@@ -259,7 +263,9 @@ class LowRank(FeatureMap):
             bases: Rows
             if "dense" in own:
                 bases = DenseRows.from_arrays(own, data["bases"])
-                checks.array("bases", bases.values, "f", bases.values.shape[:1] + (bases.n_columns,))
+                checks.array(
+                    "bases", bases.values, "f", bases.values.shape[:1] + (bases.n_columns,)
+                )
             else:
                 bases = SparseRows.from_arrays(own, data["bases"])
             for value in (spectrum := tuple(data["spectrum"])):

@@ -24,9 +24,7 @@ class ClassPredictor(Predictor):
     frame: ClassOracle
 
     def __init__(self, task: ClassTask, w: np.ndarray) -> None:
-        none = SparseRows(
-            np.zeros(0), np.zeros(0, np.int32), np.zeros(2, np.int32), task.n_columns
-        )
+        none = SparseRows(np.zeros(0), np.zeros(0, np.int32), np.zeros(2, np.int32), task.n_columns)
         super().__init__(task.oracle(Shard(none, None, None), "margin"), w)
 
     def bound(self, inputs: Any) -> ClassOracle | None:

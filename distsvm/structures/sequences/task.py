@@ -149,7 +149,9 @@ class SequenceTask(Task):
             return task._with_features(summary)
         if self.features.is_prepared:
             return replace(task, n_features=self.features.n_features)
-        return replace(task, features=None)._with_features(summary)._with_map(self.features, summary)
+        return (
+            replace(task, features=None)._with_features(summary)._with_map(self.features, summary)
+        )
 
     def _with_map(self, features: FeatureMap, summary: SequenceSummary) -> SequenceTask:
         """With the map that is made from what was seen of all tokens."""
