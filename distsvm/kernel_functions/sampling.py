@@ -91,6 +91,14 @@ class Seen:
             keys=keys[: self.limit],
         )  # fmt: skip
 
+    def without(self, n_columns: int) -> Seen:
+        """Return the same where this number of columns of zeros do not count."""
+        kept = self.n_columns - n_columns
+        share = self.n_columns / max(1, kept)
+        mean = share * self.mean
+        variance = share * (self.variance + self.mean**2) - mean**2
+        return replace(self, n_columns=kept, mean=mean, variance=variance)
+
     def check_varies(self, setting: Setting) -> None:
         """Refuse rows that are all equal: no function of their distances can tell them apart."""
         if self.n_rows > 1 and self.keys.size == 1:
