@@ -79,6 +79,7 @@ WORDS = {f"cli.{name}" for name in (
 SEEN = CONTRACTS | {"model"} | WORDS
 OF_STRUCTURES = {
     "estimator.py": CONTRACTS | {"model", "estimators"},
+    "kernel_estimator.py": CONTRACTS | {"model", "estimators"},
     "latent.py": CONTRACTS | {"training"},
     "drawing.py": CONTRACTS | {"model"},
     "linear.py": CONTRACTS | {"estimators"},
@@ -94,7 +95,7 @@ HOMES = {
     "ray": r"executors/ray\.py|executors/ray_session\.py|jobs/.*|training/metrics\.py|"
            r"data/ray_dataset\.py",
     "cvxpy": r"qp/cvxpy\.py",
-    "sklearn": r"estimators/.*|structures/\w+/estimator\.py|cli/demo\.py",
+    "sklearn": r"estimators/.*|structures/\w+/(kernel_)?estimator\.py|cli/demo\.py",
     "pyarrow": r"data/.*",
 }  # fmt: skip
 

@@ -21,6 +21,8 @@ from distsvm.kinds import choice, number, whole
 from distsvm.options import check_fields, declared, option
 from distsvm.wording import Setting, message
 
+USUAL_BASIS = 1000
+
 
 @dataclass(frozen=True, eq=False)
 class LowRank(FeatureMap):
@@ -46,10 +48,11 @@ class LowRank(FeatureMap):
     """
 
     function: KernelFunction = field(default_factory=lambda: kernel_function("rbf"))
-    basis: int = option(
-        1000, kind=whole(least=1), metavar="K",
-        help="basis inputs of the low-rank map; no more than there are training rows. Time and "
-        "memory grow with n·K",
+    basis: int | None = option(
+        None, kind=whole(least=1), metavar="K",
+        usual=f"{USUAL_BASIS}, or all training rows where they are fewer",
+        help="basis inputs of the low-rank map, no more than training rows. Memory grows with n·K, "
+        "time with n·K²",
     )  # fmt: skip
     basis_choice: str = option(
         "random", kind=choice("random", "k-means", "greedy"), metavar="KIND",
@@ -115,7 +118,12 @@ class LowRank(FeatureMap):
 
     @property
     def n_features(self) -> int:
-        return self.basis if self.projection is None else self.projection.shape[1]
+        return self._most if self.projection is None else self.projection.shape[1]
+
+    @property
+    def _most(self) -> int:
+        """K, unless there are fewer rows."""
+        return USUAL_BASIS if self.basis is None else self.basis
 
     @property
     def growth(self) -> float:
@@ -126,12 +134,12 @@ class LowRank(FeatureMap):
     def sees(
         self, rows: Rows, first: int | None, labels: np.ndarray | None = None, **more: Any
     ) -> Seen:
-        limit = sample_size(self.basis_choice, self.basis)
+        limit = sample_size(self.basis_choice, self._most)
         own = labels if self.is_split else None
         return Seen.of(rows, limit, self.basis_seed, first, own, **more)
 
     def prepared(self, seen: Seen) -> LowRank:
-        if self.basis > seen.n_rows:
+        if self.basis is not None and self.basis > seen.n_rows:
             raise ConfigError(
                 message(
                     "{}: the data has {} rows, expected no more basis inputs than rows",
@@ -167,7 +175,7 @@ class LowRank(FeatureMap):
         self, function: KernelFunction, seen: Seen
     ) -> tuple[Rows, np.ndarray, np.ndarray | None]:
         """Return basis rows, their numbers in the data, and their labels where they matter."""
-        k = min(self.basis, seen.rows.n_rows)
+        k = min(self._most, seen.rows.n_rows)
         if self.basis_choice == "k-means":
             if seen.labels is None:
                 return k_means(seen.rows, k), np.full(k, -1), None
@@ -263,9 +271,8 @@ class LowRank(FeatureMap):
             bases: Rows
             if "dense" in own:
                 bases = DenseRows.from_arrays(own, data["bases"])
-                checks.array(
-                    "bases", bases.values, "f", bases.values.shape[:1] + (bases.n_columns,)
-                )
+                if bases.values.ndim != 2 or bases.values.dtype.kind not in "biuf":
+                    raise ValueError("the bases are no rows of numbers")
             else:
                 bases = SparseRows.from_arrays(own, data["bases"])
             for value in (spectrum := tuple(data["spectrum"])):

@@ -112,6 +112,18 @@ class Seen:
             keys=keys[: self.limit], labels=labels,
         )  # fmt: skip
 
+    def without(self, n_columns: int) -> Seen:
+        """Return the same where this number of columns of zeros do not count."""
+        kept = self.n_columns - n_columns
+        share = self.n_columns / max(1, kept)
+        mean = share * self.mean
+        variance = share * (self.variance + self.mean**2) - mean**2
+        return replace(self, n_columns=kept, mean=mean, variance=variance)
+
+    def over(self, rows: Rows, n_columns: int) -> Seen:
+        """Return the same with the sample in this number of columns, of which it has all values."""
+        return replace(self.without(self.n_columns - n_columns), rows=rows)
+
     def shifted(self, base: int) -> Seen:
         """Return the same of columns that count from `base`, and no other columns before it."""
         if not base:
@@ -124,13 +136,6 @@ class Seen:
             zero_based=True,
         )  # fmt: skip
         return self.over(rows, n_columns)
-
-    def over(self, rows: Rows, n_columns: int) -> Seen:
-        """Return the same with another number of columns, and the sample in them."""
-        share = self.n_columns / n_columns
-        mean = self.mean * share
-        variance = (self.variance + self.mean**2) * share - mean**2
-        return replace(self, n_columns=n_columns, mean=mean, variance=variance, rows=rows)
 
     def check_varies(self, setting: Setting) -> None:
         """Refuse rows that are all equal: no function of their distances can tell them apart."""

@@ -47,6 +47,9 @@ class Problem:
         The largest loss that the task claims, and max ‖ψ‖² if it is known: for theorems.
     enumerates, weighs_features : bool
         The task's attributes of these names.
+    memory_mb : float or None
+        The limit of a worker's memory, for solvers that keep all examples in it.
+    n_workers : int
     """
 
     C: float
@@ -60,6 +63,8 @@ class Problem:
     square_radius: float | None = None
     enumerates: bool = False
     weighs_features: bool = False
+    memory_mb: float | None = None
+    n_workers: int = 1
 
     def working_eps(self, dual: float) -> float:
         """Return the eps to work towards at this dual value; see Target."""
@@ -112,6 +117,9 @@ class Solver(ABC, Generic[R, S]):
         depend on it, and bits must not depend on the number of workers.
     hosts_blocks : bool
         Whether a worker hosts a whole block, or each of its shards.
+    in_memory : bool
+        Whether workers of limited memory keep their examples in it all the same; then the solver
+        keeps the rest within the limit.
     """
 
     name: ClassVar[str]
@@ -123,6 +131,7 @@ class Solver(ABC, Generic[R, S]):
     columns: ClassVar[tuple[Column, ...]] = ()
     worker_vectors: ClassVar[int] = 5
     hosts_blocks: ClassVar[bool] = False
+    in_memory: ClassVar[bool] = False
 
     problem: Problem
     options: Any
@@ -192,6 +201,7 @@ class Solver(ABC, Generic[R, S]):
 CAPABILITIES = {
     "planes": "sums of planes (accumulate and values)",
     "steps": "steps of the dual over held planes (vectors)",
+    "kernel": "values of a kernel function (joint_kernel)",
     "sequential": "exact steps of the dual over all outputs of an example (sequential)",
 }
 """Capabilities of an oracle that a solver may need, in words."""

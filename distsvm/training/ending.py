@@ -6,8 +6,6 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from distsvm.cuts.bounds import Bounds
 from distsvm.model import Model
 from distsvm.risks.plane_set import support_of
@@ -26,11 +24,11 @@ def result_of(run: Run, reason: str) -> TrainResult:
     """Return the result of a run after its last round."""
     loaded, last, saving, facts = run.loaded, run.history[-1], run.saving, run.loaded.facts
     bounds = _bounds(run)
-    w = np.zeros(loaded.task.dim) if bounds.w is None else bounds.w
+    w = run.risk.zero() if bounds.w is None else bounds.w
     if not w.any():
         _warn_of_zero(run, bounds)
     result = TrainResult(
-        model=Model(loaded.task, w),
+        model=Model(*run.risk.model(loaded.task, w)),
         certificate=bounds.certificate, primal=bounds.primal, dual=bounds.dual, gap=bounds.gap,
         stop_reason=reason, n_rounds=last.number, n_oracle_calls=last.n_oracle_calls,
         n_cache_hits=last.n_cache_hits, n_planes=last.n_planes,
@@ -69,7 +67,7 @@ def _bounds(run: Run) -> Bounds:
         return bounds
     if task.compiled and run.config.penalty != "hard":
         largest = run.C * task.largest_loss
-        return replace(bounds, primal=largest, w=np.zeros(task.dim), exact=False)
+        return replace(bounds, primal=largest, w=run.risk.zero(), exact=False)
     return replace(bounds, w=run.state.w)
 
 

@@ -197,7 +197,8 @@ def load(
 def _keeping(config: TrainConfig, choice: Choice, specs: Sequence[ShardSpec]) -> Keeping:
     """Return where workers store their examples."""
     cache_dir = None if config.cache_dir is None else whole_path(config.cache_dir)
-    keeping = Keeping(cache_dir, config.worker_memory_mb, choice.solver.worker_vectors)
+    memory_mb = None if choice.solver.in_memory else config.worker_memory_mb
+    keeping = Keeping(cache_dir, memory_mb, choice.solver.worker_vectors)
     keeping = keeping.checked(specs)
     _warn_uncached(keeping, specs)
     return keeping

@@ -155,7 +155,9 @@ class Run:
         self.late = self.state.late
         loaded = self.loaded
         if record.kind == "fresh" and loaded.checks and self.watching:
-            in_time = self.watch.look(record.number, self.state.bounds, loaded.look)
+            in_time = self.watch.look(
+                record.number, self.state.bounds, lambda w: loaded.look(self.risk.sent(w))
+            )
             self.late = self.late or not in_time
         score = self.watch.score
         activity = loaded.executor.activity()
@@ -181,6 +183,8 @@ class Run:
                 return "precision"
             if self.watch.best is not None and self.watch.n_since >= config.patience:
                 return "validation"
+        if self.state.ended:
+            return "own rule"
         if config.max_rounds is not None and record.number >= config.max_rounds:
             return "max_rounds"
         if fresh_only or config.max_seconds is None:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -98,7 +99,7 @@ def test_every_linear_solver_certifies_the_exact_optimum_of_three_classes(solver
 
 def test_the_objective_falls_with_each_nested_basis():
     duals = [run(basis=k, **EXACT).primal for k in (3, 8, 16, 30, 48)]
-    assert all(b <= a * (1 + 1e-6) for a, b in zip(duals, duals[1:], strict=False))
+    assert all(b <= a * (1 + 1e-6) for a, b in pairwise(duals))
     assert duals[-1] < 0.99 * duals[0]
 
 
@@ -306,8 +307,8 @@ def test_what_does_not_go_with_a_map_is_refused():
     plain = LowRank(GAUSSIAN, basis=10)
     with pytest.raises(ConfigError, match="scale"):
         train(BinaryTask(features=plain, scale=True), X, Y, executor="serial")
+    pairs = LowRank(GAUSSIAN, basis=10, basis_reading="pairs")
     with pytest.raises(ConfigError, match="basis_reading"):
-        pairs = LowRank(GAUSSIAN, basis=10, basis_reading="pairs")
         train(MulticlassTask(features=pairs, codes=np.eye(3)), X, CLASSES, executor="serial")
     with pytest.raises(ConfigError, match="multi-plane"):
         run(MulticlassTask, CLASSES, {"solver": "multi-plane"}, basis=10, basis_reading="pairs")
@@ -318,8 +319,8 @@ def test_what_does_not_go_with_a_map_is_refused():
         run(config={"start": earlier.model}, basis=12)
     with pytest.raises(ConfigError, match="constant"):
         train(BinaryTask(features=plain), np.ones((20, 2)), [0, 1] * 10, executor="serial")
+    task = BinaryTask(features=LowRank(kernel_function("precomputed"), basis=10))
     with pytest.raises(DataError, match="square"):
-        task = BinaryTask(features=LowRank(kernel_function("precomputed"), basis=10))
         train(task, X, Y, executor="serial")
 
 
@@ -371,6 +372,6 @@ def test_tokens_of_sequences_are_mapped_whatever_order_shards_number_features_in
     exact = SequenceTask(features=LowRank(GAUSSIAN, basis=40, basis_dtype="float64"))
     made = train(exact, inputs, outputs, executor="serial", **config).model.task
     check_task(made, list(zip(inputs, outputs, strict=True))[:5])
+    pairs = LowRank(GAUSSIAN, basis=10, basis_reading="pairs")
     with pytest.raises(ConfigError, match="basis_reading"):
-        pairs = LowRank(GAUSSIAN, basis=10, basis_reading="pairs")
         train(SequenceTask(features=pairs), inputs, outputs, executor="serial")

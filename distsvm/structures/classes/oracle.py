@@ -95,13 +95,17 @@ class ClassOracle(Oracle):
         return out if self.unit else out @ self.table.T
 
     def separate(self, view: Any, rows: np.ndarray) -> Separation:
+        return self.separate_scores(self.scores(view, rows), rows)
+
+    def separate_scores(self, scores: np.ndarray, rows: np.ndarray) -> Separation:
+        """The most violated classes, given ⟨w, Ψ(x, ŷ)⟩ of every class, shape (m, k)."""
         output, q, value = (
             np.empty(rows.size, np.int32),
             np.empty(rows.size),
             np.empty(rows.size),
         )
         class_kernels.most_violated(
-            self.scores(view, rows),
+            scores,
             self.truths(rows),
             *self._searched,
             self.slack,
