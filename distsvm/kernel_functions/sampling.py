@@ -63,23 +63,29 @@ class Seen:
         first: int | None = 0,
         labels: np.ndarray | None = None,
         *,
+        weight: np.ndarray | None = None,
         keyed: Rows | None = None,
         kept: Any = None,
     ) -> Seen:
         """Return what is seen of these rows, which begin at number `first` of the data.
 
-        Keys are made of `keyed`, where rows of other shards have other columns, and the sample is
-        taken of `kept`; both are the rows themselves unless they are given.
+        Rows of weight 0 count as if they were not there. Keys are made of `keyed`, where rows of
+        other shards have other columns, and the sample is taken of `kept`; both are the rows
+        themselves unless they are given.
         """
         keys = row_keys(rows if keyed is None else keyed, seed)
         order = np.argsort(keys, kind="stable")
+        counted = rows
+        if weight is not None and not weight.all():
+            order = order[weight[order] > 0]
+            counted = rows.take(np.flatnonzero(weight))
         keys = keys[order]
         fresh = np.concatenate([[True], keys[1:] != keys[:-1]])[: keys.size]
         places = order[fresh][:limit]
         numbers = np.full(places.size, -1) if first is None else places + first
-        mean, variance = _moments(rows)
+        mean, variance = _moments(counted)
         return cls(
-            rows.n_rows, rows.n_columns, mean, variance, limit,
+            counted.n_rows, rows.n_columns, mean, variance, limit,
             (rows if kept is None else kept).take(places), numbers, keys[fresh][:limit],
             None if labels is None else labels[places],
         )  # fmt: skip

@@ -144,7 +144,8 @@ class ClassTask(Task):
         if self.features is None or self.features.is_prepared:
             return found
         labels = None if shard.y is None or not self.splits else np.asarray(shard.y)
-        return replace(found, seen=self.features.sees(shard.x, shard.first, labels))
+        seen = self.features.sees(shard.x, shard.first, labels, weight=shard.weight)
+        return replace(found, seen=seen)
 
     @property
     def splits(self) -> bool:
