@@ -68,6 +68,10 @@ class FeatureMap(ABC):
         """Return what results and reports say about the map, as values of JSON."""
 
     @abstractmethod
+    def in_words(self) -> str:
+        """Return the facts in one line."""
+
+    @abstractmethod
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the map as values of JSON and arrays, without pickle."""
 

@@ -245,6 +245,25 @@ class LowRank(FeatureMap):
             "largest_eigenvalue": largest, "jitter": jitter,
         }  # fmt: skip
 
+    def in_words(self) -> str:
+        found = self.facts()
+        kernel = dict(found["kernel"])
+        name = kernel.pop("name")
+        parameters = ", ".join(
+            f"{key} {own:.4g}" if isinstance(own, float) else f"{key} {own}"
+            for key, own in kernel.items()
+        )
+        factor = {
+            "eigenvalues": f"eigenvalues {self.spectrum[1]:.3g} to {self.spectrum[0]:.3g}, those "
+            f"up to {self.basis_cutoff:.3g} of the largest left out",
+            "cholesky": f"Cholesky's factor, jitter {self.spectrum[2]:.3g}",
+        }[self.basis_factor]
+        return (
+            f"low rank: {name}{f' ({parameters})' if parameters else ''} with "
+            f"{found['n_basis']} basis inputs ({self.basis_choice}, {self.basis_reading}), "
+            f"{found['rank']} features; {factor}"
+        )
+
     # --- files -----------------------------------------------------------------------------
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -210,6 +210,10 @@ class Task(ABC):
         """Return ρ of the theory, max ‖Ψ(x, y) − Ψ(x, ŷ)‖; None if it is unknown."""
         return None
 
+    def map_facts(self) -> dict[str, Any] | None:
+        """Return what results say about the task's feature map, as JSON; None if it has none."""
+        return None
+
     def cost(self, x: Any) -> float:
         """Return the work of one oracle call on x, in any unit; it balances shards."""
         return 1.0

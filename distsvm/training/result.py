@@ -170,6 +170,7 @@ class TrainResult:
         return data | self.own | {
             "solver": self.solver,
             "certified_for": self.certified_for,
+            "map": self.model.task.map_facts(),
             "activity": [
                 {"worker": a.worker, "shards": list(a.shards), "busy_s": a.busy_s,
                  "n_restarts": a.n_restarts}

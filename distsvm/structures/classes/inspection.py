@@ -38,6 +38,7 @@ def facts(args: argparse.Namespace, model: Model) -> dict[str, Any]:
         "index_base": task.index_base,
         "intercept_scaling": task.intercept_scaling,
         "scaled": task.scaler is not None,
+        "map": None if task.features is None else task.features.in_words(),
         "loss": "zero-one" if isinstance(task.losses, str) else "cost matrix",
         "loss_scale": task.loss_scale,
         "top_features": top_features(model, args.top, names),
@@ -50,6 +51,7 @@ def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("classes", f"{len(facts['classes'])}: {listed(facts['classes'])}"),
         ("features", f"{count(facts['n_features'])} and {intercept}{scaled}"),
+        *([] if facts["map"] is None else [("map", facts["map"])]),
         ("loss", times(facts["loss"], facts["loss_scale"])),
     ]
 

@@ -12,7 +12,7 @@ from distsvm.errors import ConfigError, nearest
 from distsvm.estimators.task_arguments import declared_task, intercept_value
 from distsvm.estimators.training import arguments, default_of
 from distsvm.feature_maps import LowRank
-from distsvm.kernel_functions import kernel_function
+from distsvm.feature_maps.options import low_rank_map
 from distsvm.kernel_functions.function import matrix as as_matrix
 from distsvm.kernel_functions.options import KernelOptions
 from distsvm.options import declared, documented, usual
@@ -116,11 +116,9 @@ class KernelSVC(ClassSVC):
         intercept = intercept_value(self.fit_intercept, self.intercept_scaling)
         if self.method == "low-rank":
             linear_class = BinaryTask if classes.size == 2 else MulticlassTask
-            own = {name: getattr(self, name) for name in declared(LowRank)}
-            function = kernel_function(self.kernel, self.gamma, self.degree, self.coef0)
             return declared_task(
                 linear_class, self, intercept_scaling=intercept, scale=False,
-                features=LowRank(function, **own),
+                features=low_rank_map(vars(self)),
             )  # fmt: skip
         task_class = KernelBinaryTask if classes.size == 2 else KernelMulticlassTask
         return declared_task(task_class, self, intercept_scaling=intercept, scale=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,18 @@ from distsvm.cli.parser import ABSENT, Group
 from distsvm.cli.parts import Options
 from distsvm.cli.small_files import read_text
 from distsvm.errors import ConfigError
-from distsvm.kernel_functions.options import KernelOptions
+from distsvm.feature_maps.options import (
+    OF_BASES,
+    check_named,
+    low_rank_map,
+    options_with_kernel,
+    without_map,
+)
 from distsvm.kinds import Constant
 from distsvm.options import declared
 from distsvm.oracles.task import Task
 from distsvm.structures.classes.kernel_task import KernelBinaryTask, KernelMulticlassTask
 from distsvm.structures.classes.task import BinaryTask, ClassTask, MulticlassTask
-from distsvm.wording import Name, message
 
 WITH_KERNEL: dict[type[Task], type[Task]] = {
     BinaryTask: KernelBinaryTask,
@@ -37,10 +41,10 @@ def add(group: Group) -> None:
 def make(task_class: type[Task], given: dict[str, Any]) -> Task:
     if given.get("losses", "zero-one") != "zero-one":
         given = {**given, "losses": cost_matrix(given["losses"])}
+    check_named(given)
+    if OF_BASES.keys() & given.keys():
+        return task_class(**without_map(given), features=low_rank_map(given))
     task_class = WITH_KERNEL.get(task_class, task_class) if "kernel" in given else task_class
-    for name in declared(KernelOptions).keys() & given.keys():
-        if not issubclass(task_class, KernelOptions):
-            raise ConfigError(message("{} needs {kernel}, the kernel function", Name(name)))
     return task_class(**given)
 
 
@@ -77,8 +81,4 @@ def cost_matrix(path: str) -> np.ndarray:
     return np.array(rows)
 
 
-_KERNEL = {
-    name: own if name == "kernel" else replace(own, help=message("with {kernel}: {}", own.help))
-    for name, own in declared(KernelOptions).items()
-}
-OPTIONS = Options({**declared(ClassTask), **_KERNEL}, add=add, make=make, files=files)
+OPTIONS = Options({**declared(ClassTask), **options_with_kernel()}, add=add, make=make, files=files)

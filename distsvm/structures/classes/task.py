@@ -324,6 +324,9 @@ class ClassTask(Task):
     def certified_for(self) -> str:  # type: ignore[override]
         return "" if self.features is None else self.features.certified_for
 
+    def map_facts(self) -> dict[str, Any] | None:
+        return None if self.features is None else self.features.facts()
+
     def mapped(self, rows: Rows) -> Rows:
         """Return rows, whose columns count from 0, as the kernels take them."""
         return rows if self.features is None else self.features.transform(rows)

@@ -12,6 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from distsvm.errors import ConfigError
 from distsvm.estimators.compiled import REQUIRED, CompiledEstimator, weighted_share
+from distsvm.estimators.task_arguments import declared_task
+from distsvm.feature_maps import LowRank
+from distsvm.feature_maps.options import low_rank_map, options_with_kernel
+from distsvm.kernel_functions.options import KernelOptions
 from distsvm.options import declared, documented, usual
 from distsvm.structures.sequences.answers import best_tags, ranked_tags, tag_scores, tags_of
 from distsvm.structures.sequences.oracle import SequenceOracle
@@ -20,7 +24,7 @@ from distsvm.structures.sequences.task import SequenceTask
 from distsvm.workers.shard_worker import ShardWorker
 
 
-@documented(declared(SequenceTask).values())
+@documented(declared(SequenceTask).values(), options_with_kernel().values())
 @dataclass(kw_only=True, eq=False, repr=False)
 class SequenceTagger(CompiledEstimator):
     """A tagger of sequences (Viterbi search, transitions of first or second order), certified.
@@ -29,8 +33,12 @@ class SequenceTagger(CompiledEstimator):
     feature names, as python-crfsuite takes them; y is a list of lists of str. Or X names CoNLL,
     CoNLL-U or SVM-HMM files, which hold the tags.
 
+    With a kernel function, tokens are dicts of numbers, and the emissions of tags are low-rank
+    functions of them: the gap is certified for that low-rank problem.
+
     Parameters
     ----------
+    {}
     {}
     data_options : dict, optional
         For files, what their reader takes: format, tag, word, templates; see open_data. Files for
@@ -60,6 +68,20 @@ class SequenceTagger(CompiledEstimator):
     min_count: int = usual(SequenceTask, "min_count")
     hash_bits: int | None = usual(SequenceTask, "hash_bits")
     unfit: str = usual(SequenceTask, "unfit")
+    kernel: Any = None
+    gamma: float | str = usual(KernelOptions, "gamma")
+    degree: int = usual(KernelOptions, "degree")
+    coef0: float = usual(KernelOptions, "coef0")
+    basis: int | None = usual(LowRank, "basis")
+    basis_choice: str = usual(LowRank, "basis_choice")
+    basis_factor: str = usual(LowRank, "basis_factor")
+    basis_cutoff: float = usual(LowRank, "basis_cutoff")
+    basis_dtype: str = usual(LowRank, "basis_dtype")
+    basis_seed: int = usual(LowRank, "basis_seed")
+
+    def _task(self) -> SequenceTask:
+        features = None if self.kernel is None else low_rank_map(vars(self))
+        return declared_task(SequenceTask, self, features=features)
 
     @property
     def classes_(self) -> np.ndarray:

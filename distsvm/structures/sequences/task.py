@@ -233,6 +233,9 @@ class SequenceTask(Task):
     def certified_for(self) -> str:  # type: ignore[override]
         return "" if self.features is None else self.features.certified_for
 
+    def map_facts(self) -> dict[str, Any] | None:
+        return None if self.features is None else self.features.facts()
+
     def mapped(self, tokens: SparseRows) -> SparseRows:
         """Return tokens as the kernels take them: rows that store every feature, where mapped.
 
