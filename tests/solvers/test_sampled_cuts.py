@@ -6,7 +6,7 @@ import signal
 
 import numpy as np
 import pytest
-from kernel_references import C, PROBLEMS, examples, optimum, primal_of
+from kernel_references import PROBLEMS, C, examples, optimum, primal_of
 from sklearn.metrics.pairwise import rbf_kernel
 
 from distsvm import BinaryTask, Callback, KernelBinaryTask, path, train
@@ -209,7 +209,7 @@ def test_a_damaged_working_set_is_refused(change):
     arrays = state.working.arrays()
     KernelSet.restored(np.array([C]), arrays, *sizes)
     name, damage = change
-    with np.errstate(invalid="ignore"), pytest.raises(ValueError):  # noqa: PT011
+    with np.errstate(invalid="ignore"), pytest.raises(ValueError):
         KernelSet.restored(np.array([C]), arrays | {name: damage(arrays[name])}, *sizes)
 
 
@@ -261,11 +261,11 @@ def test_options_out_of_range_are_refused_by_name(name, value):
 def test_other_solvers_and_settings_are_refused_in_a_sentence():
     task, _ = PROBLEMS["binary"]
     X, y, _ = examples(n=30)
-    with pytest.raises(ConfigError, match="one-slack.*needs.*KernelBinaryTask"):
+    with pytest.raises(ConfigError, match=r"one-slack.*needs.*KernelBinaryTask"):
         train(task, X, y, solver="one-slack")
     with pytest.raises(ConfigError, match="penalty"):
         train(task, X, y, solver="sampled-cuts", penalty="quadratic")
     with pytest.raises(ConfigError, match="n_blocks"):
         train(task, X, y, n_blocks=2, n_shards=2, executor="serial")
-    with pytest.raises(ConfigError, match="sampled-cuts.*kernel"):
+    with pytest.raises(ConfigError, match=r"sampled-cuts.*kernel"):
         train(BinaryTask(), X, y, solver="sampled-cuts")
