@@ -195,7 +195,7 @@ LOADED = """
 import pickle, sys
 import numpy as np
 loaded = {name: pickle.loads(found) for name, found in pickle.load(open(sys.argv[1], "rb")).items()}
-assert len(loaded) == 5, loaded
+assert len(loaded) == 7, loaded
 import distsvm
 model = distsvm.load_model(sys.argv[2])
 model.predict(np.eye(3), executor="serial")

@@ -17,7 +17,7 @@ from distsvm.kernel_functions.joint import Expansion, joined
 from distsvm.messages import Missing, Mixture, Searched
 from distsvm.risks.base import Risk, Workers
 from distsvm.risks.kernel_cut import KernelVector
-from distsvm.risks.true_dual import true_dual
+from distsvm.risks.true_dual import DualPoint, true_dual
 from distsvm.wording import Setting, message
 from distsvm.workers.kernel_part import Draw
 
@@ -117,8 +117,8 @@ class KernelRisk(Risk):
     def weights(self, cuts: Sequence[Cut], alpha: np.ndarray) -> np.ndarray:
         """Return the array of w = Σ α·a."""
         w = self.zero()
-        codes, explicit = w[: self.dim - self.n_explicit], w[self.dim - self.n_explicit :]
-        table = codes.reshape(self.n_atoms, self.n_codes)
+        split = self.dim - self.n_explicit
+        table, explicit = w[:split].reshape(self.n_atoms, self.n_codes), w[split:]
         for cut, share in zip(cuts, alpha.tolist(), strict=True):
             if share > 0:
                 a: Any = cut.a
@@ -155,13 +155,32 @@ class KernelRisk(Risk):
         run = self._workers.executor.run
         return joined(run("on_part", "atoms", shards=self._hosts, each=which))
 
-    def dual(self, cuts: Sequence[Cut], alpha: np.ndarray, C: float, n_sweeps: int) -> float:
-        """Return a dual value of all examples from the support of α; see true_dual."""
+    def dual(
+        self, cuts: Sequence[Cut], alpha: np.ndarray, C: float, n_sweeps: int
+    ) -> DualPoint | None:
+        """Return a point of the dual of all examples from the support of α; see true_dual."""
         vectors: list[Any] = [cut.a for cut in cuts]
         share = C / self.total_weight
         found = true_dual(self.function, vectors, alpha, share, n_sweeps, self.inputs)
-        self.n_values += found.n_values
-        return found.value
+        self.n_values += 0 if found is None else found.n_values
+        return found
+
+    def search_at(self, found: DualPoint, number: int, point: Mixture) -> Searched:
+        """Search all examples at a point of the dual, while parts keep the cuts of `point`.
+
+        `number` is that of no cut.
+        """
+        self._known[number] = found.expansion
+        alpha = np.append(np.zeros(len(point.ids)), 1.0)
+        return self.search(Mixture(point.number, (*point.ids, number), alpha))[0]
+
+    def array(self, found: DualPoint) -> np.ndarray:
+        """Return the array of a point of the dual."""
+        w = self.zero()
+        split = self.dim - self.n_explicit
+        w[:split].reshape(self.n_atoms, self.n_codes)[found.number] = found.expansion.codes
+        w[split:] = found.expansion.explicit
+        return w
 
     def sent(self, w: np.ndarray) -> Any:
         return self.expansion(w)

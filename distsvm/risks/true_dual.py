@@ -1,8 +1,8 @@
 """A dual value that is a lower bound, from cuts that are none: α of the examples in the support.
 
 The dual of a QP over sampled cuts bounds nothing. Its α give each plane (i, ŷ) of the support
-α_i(ŷ) = Σ_k α_k·weight_k(i, ŷ). Scaled to Σ_ŷ α_i(ŷ) ≤ C·c_i / Σc they are feasible in the problem of
-all examples, and so are the results of exact steps in blocks of examples.
+α_i(ŷ) = Σ_k α_k·weight_k(i, ŷ). Scaled to Σ_ŷ α_i(ŷ) ≤ C·c_i / Σc they are feasible in the problem
+of all examples, and so are the results of exact steps in blocks of examples.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from distsvm.data.features import Rows
 from distsvm.data.ragged import offsets, spread
 from distsvm.kernel_functions.function import KernelFunction
-from distsvm.kernel_functions.joint import joined
+from distsvm.kernel_functions.joint import Expansion, joined
 from distsvm.qp.base import QPProblem
 from distsvm.qp.native import NativeQP
 from distsvm.risks.kernel_cut import KernelVector
@@ -27,18 +27,34 @@ QP_SHARE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class DualValue:
-    """D of a feasible α, and the number of kernel values that it took."""
+class DualPoint:
+    """A feasible α of all examples: D, and w = Σ α·p as codes of atoms.
+
+    Parameters
+    ----------
+    value, norm2 : float
+        D and ‖w‖².
+    number : int64 array
+        The numbers of the atoms, increasing.
+    expansion : Expansion
+    n_values : int
+        The kernel values that it took.
+    """
 
     value: float
+    norm2: float
+    number: np.ndarray
+    expansion: Expansion
     n_values: int
 
 
 def true_dual(
     function: KernelFunction, vectors: Sequence[KernelVector], alpha: np.ndarray, share: float,
     n_sweeps: int, inputs: Callable[[np.ndarray], Rows],
-) -> DualValue:  # fmt: skip
-    """Return the dual value after some sweeps over the support of these cuts' α.
+) -> DualPoint | None:  # fmt: skip
+    """Return a point of the dual after some sweeps over the support of these cuts' α.
+
+    None if the support is empty, where w = 0 and D = 0.
 
     Parameters
     ----------
@@ -50,11 +66,11 @@ def true_dual(
     used = np.flatnonzero(alpha > 0)
     vectors = [vectors[k] for k in used.tolist()]
     if not vectors or not sum(map(len, vectors)):
-        return DualValue(0.0, 0)
+        return None
     support = Support.of(vectors, alpha[used], share, inputs)
     for _ in range(n_sweeps):
         support.sweep(function)
-    return DualValue(support.value(function), support.n_values)
+    return support.point(function)
 
 
 class Support:
@@ -67,10 +83,12 @@ class Support:
     """
 
     def __init__(
-        self, rows: Rows, left: Rows, first: np.ndarray, q: np.ndarray, cap: np.ndarray, starts: np.ndarray,
-        atom: np.ndarray, codes: np.ndarray, explicit: np.ndarray, alpha: np.ndarray,
+        self, number: np.ndarray, rows: Rows, left: Rows, first: np.ndarray, q: np.ndarray,
+        cap: np.ndarray, starts: np.ndarray, atom: np.ndarray, codes: np.ndarray,
+        explicit: np.ndarray, alpha: np.ndarray,
     ) -> None:  # fmt: skip
-        self.rows, self.left, self.first, self.q, self.cap = rows, left, first, q, cap
+        self._number, self.rows, self.left = number, rows, left
+        self.first, self.q, self.cap = first, q, cap
         self._starts, self._atom, self._codes, self._explicit = starts, atom, codes, explicit
         self.alpha, self.n_values = alpha, 0
 
@@ -104,8 +122,9 @@ class Support:
         total = np.add.reduceat(own, first)
         factor = np.where(total > cap, cap / np.maximum(total, 1e-300), 1.0)
         return cls(
-            rows, inputs(number), np.append(first, planes.size), np.concatenate([a.q for a in vectors])[planes],
-            cap, offsets(lengths[planes]), np.searchsorted(number, atoms),
+            number, rows, inputs(number), np.append(first, planes.size),
+            np.concatenate([a.q for a in vectors])[planes], cap, offsets(lengths[planes]),
+            np.searchsorted(number, atoms),
             np.concatenate([a.codes for a in vectors])[entries],
             np.concatenate([a.explicit for a in vectors])[planes],
             own * np.repeat(factor, np.diff(np.append(first, planes.size))),
@@ -128,14 +147,16 @@ class Support:
             self.alpha[planes] = found.alpha
             self._add(table, explicit, planes, found.alpha - old)
 
-    def value(self, function: KernelFunction) -> float:
-        """Return D = Σ α·q − ½‖Σ α·p‖², computed anew."""
+    def point(self, function: KernelFunction) -> DualPoint:
+        """Return D = Σ α·q − ½‖Σ α·p‖², computed anew, and w = Σ α·p."""
         table, explicit = self._sums()
         square = float(explicit @ explicit)
         for part, values in function.blocks(self.left, self.rows):
             self.n_values += values.size
             square += float(np.sum((values @ table) * table[part.start : part.stop]))
-        return float(self.alpha @ self.q) - 0.5 * square
+        value = float(self.alpha @ self.q) - 0.5 * square
+        expansion = Expansion(self.rows, table, explicit)
+        return DualPoint(value, square, self._number, expansion, self.n_values)
 
     def _blocks(self) -> Iterator[tuple[slice, slice]]:
         """Yield runs of examples, and their planes."""

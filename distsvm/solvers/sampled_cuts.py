@@ -1,8 +1,8 @@
 """Cutting planes with kernel functions (Yu and Joachims, KDD 2008): exact or sampled cuts.
 
 A cut of all examples is an expansion of all of them, and one product of two such cuts takes n²
-kernel values. A cut of r sampled examples takes n·r, or r² where only they are searched. The QP over
-sampled cuts is no relaxation of the problem, so its dual value bounds nothing: it steers the
+kernel values. A cut of r sampled examples takes n·r, or r² where only they are searched. The QP
+over sampled cuts is no relaxation of the problem, so its dual value bounds nothing: it steers the
 tolerances here and is shown nowhere. Dual values come from risks.true_dual.
 """
 
@@ -47,6 +47,7 @@ class Asked:
     """What a round has found: sums over all examples or over draws, divided by their weight.
 
     `risk` is R(w), or its mean over the draws, and `draws` are those of the cut; None for all.
+    `primal` is the best that the round has certified, and `risk` belongs to it.
     """
 
     found: Searched
@@ -55,6 +56,7 @@ class Asked:
     violation: float
     draws: Sequence[Draw] | None = None
     scale: float = 0.0
+    primal: float | None = None
     late: bool = False
 
 
@@ -164,13 +166,11 @@ class SampledCuts(Solver[KernelRisk, SampledState]):
         asked = Asked(found, value, found.q / total, value - slack, scale=1.0 / total)
         state.n_calls += found.n_calls
         state.n_candidates = found.n_candidates
-        with state.clock.phase("cuts"):
-            primal = 0.5 * state.norm2 + self.problem.C * value
-            state.bounds.add_primal(primal, state.w, exact=True)
+        asked = self._certified(state, asked, state.norm2, value, state.w)
         is_quiet = asked.violation <= self._eps(state)
         if is_last or is_quiet:
             state.over = is_quiet and not state.all_exact
-            self._raise_dual(risk, state)
+            asked = self._raise_dual(risk, state, point, asked)
         sampled = self.options.method == "linear-time" and self.r < found.n_candidates
         if state.over or not sampled:
             return asked, "fresh"
@@ -194,13 +194,41 @@ class SampledCuts(Solver[KernelRisk, SampledState]):
         state.n_fallbacks += 1
         return asked
 
-    def _raise_dual(self, risk: KernelRisk, state: SampledState) -> None:
-        """Take the dual value of all examples that the support gives."""
+    def _certified(
+        self, state: SampledState, asked: Asked, norm2: float, value: float, w: np.ndarray
+    ) -> Asked:
+        """Take P at a w of this norm and risk."""
+        primal = 0.5 * norm2 + self.problem.C * value
+        state.bounds.add_primal(primal, w, exact=True)
+        better = asked.primal is None or primal < asked.primal
+        return replace(asked, primal=primal, risk=value) if better else asked
+
+    def _raise_dual(
+        self, risk: KernelRisk, state: SampledState, point: Mixture, asked: Asked
+    ) -> Asked:
+        """Take the dual value of all examples that the support gives, and P at its w.
+
+        The steps that raise the dual know the caps of all examples in the support, which the QP
+        over samples does not: their w is the better one.
+        """
         if state.all_exact:
-            return  # the QP's dual value is one already
+            return asked  # the QP's dual value is one already
         with state.clock.phase("cuts"):
             cuts, alpha = state.working.cuts, state.working.alpha
-            state.bounds.add_dual(risk.dual(cuts, alpha, self.problem.C, self.options.dual_sweeps))
+            found = risk.dual(cuts, alpha, self.problem.C, self.options.dual_sweeps)
+        if found is None:
+            return asked
+        state.bounds.add_dual(found.value)
+        if not self.options.dual_sweeps:
+            return asked
+        with state.clock.phase("oracle"):
+            searched = risk.search_at(found, state.n_cuts_made, point)
+        state.n_cuts_made += 1
+        if searched.late:
+            return asked
+        state.n_calls += searched.n_calls
+        mean = searched.value / risk.total_weight
+        return self._certified(state, asked, found.norm2, mean, risk.array(found))
 
     # --- samples alone ---------------------------------------------------------------------
 
@@ -235,10 +263,8 @@ class SampledCuts(Solver[KernelRisk, SampledState]):
             return replace(asked, late=True), "refreshed"
         state.n_calls += whole.n_calls
         mean = whole.value / risk.total_weight
-        primal = 0.5 * state.norm2 + self.problem.C * mean
-        state.bounds.add_primal(primal, state.w, exact=True)
-        self._raise_dual(risk, state)
-        return replace(asked, risk=mean), "fresh"
+        asked = self._certified(state, asked, state.norm2, mean, state.w)
+        return self._raise_dual(risk, state, point, asked), "fresh"
 
     def _estimate(self, state: SampledState, found: Searched, n: int) -> None:
         """Take the upper end of the confidence interval of P(w) from draws that w does not know."""
@@ -315,7 +341,7 @@ class SampledCuts(Solver[KernelRisk, SampledState]):
         bounds, is_fresh = state.bounds, kind == "fresh"
         return Round(
             number=state.number, kind=kind,
-            primal=bounds.primal if is_fresh else None,
+            primal=asked.primal if is_fresh else None,
             best_primal=bounds.primal, dual=bounds.dual, gap=bounds.gap,
             risk=asked.risk if is_fresh else None, w_norm=math.sqrt(state.norm2),
             n_oracle_calls=state.n_calls, n_cache_hits=0, n_planes=0, solver=self.name,

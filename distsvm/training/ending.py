@@ -6,7 +6,10 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from distsvm.cuts.bounds import Bounds
+from distsvm.messages import Score
 from distsvm.model import Model
 from distsvm.risks.plane_set import support_of
 from distsvm.training.result import TrainResult
@@ -24,7 +27,7 @@ def result_of(run: Run, reason: str) -> TrainResult:
     """Return the result of a run after its last round."""
     loaded, last, saving, facts = run.loaded, run.history[-1], run.saving, run.loaded.facts
     bounds = _bounds(run)
-    w = run.risk.zero() if bounds.w is None else bounds.w
+    w = _w(run, bounds)
     if not w.any():
         _warn_of_zero(run, bounds)
     result = TrainResult(
@@ -53,6 +56,16 @@ def result_of(run: Run, reason: str) -> TrainResult:
     if loaded.data_notes is not None:
         result.model.facts["data"] = loaded.data_notes
     return result
+
+
+def score_of(run: Run) -> Score:
+    """Return the score of a run's model on its validation data."""
+    return run.loaded.evaluate(run.risk.sent(_w(run, _bounds(run))))
+
+
+def _w(run: Run, bounds: Bounds) -> np.ndarray:
+    """Return the array of the model's point."""
+    return run.risk.zero() if bounds.w is None else bounds.w
 
 
 def _bounds(run: Run) -> Bounds:

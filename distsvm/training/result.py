@@ -29,13 +29,15 @@ class TrainResult:
         With the w of the best certified primal.
     certificate : str
         The kind of primal and gap: "exact", "upper bound" (the oracle only bounds its maximum; or
-        no w has been certified yet and the model is w = 0, where no loss is above the largest), or
-        "none".
+        no w has been certified yet and the model is w = 0, where no loss is above the largest),
+        "estimate" (the primal is the upper end of a 95% confidence interval of P(w), from a sample
+        of the examples), or "none".
     primal, dual, gap : float
         P(w) of the model, the best dual value, and their difference: the optimum lies between.
     stop_reason : str
         "eps", "rel_gap", "max_rounds", "max_seconds", "validation" (no lower loss there),
-        "precision" (rounding allows no more), or "interrupted".
+        "precision" (rounding allows no more), "own rule" (the method's own rule, without a gap that
+        is small enough), or "interrupted".
     n_rounds, n_oracle_calls, n_cache_hits : int
         An oracle call searches all outputs of one example, also within a visit of the dual ascent;
         a cache hit searches only planes in memory.
@@ -146,8 +148,11 @@ class TrainResult:
     def in_words(self) -> str:
         """The certificate and its cost, in one sentence."""
         about = f", certified for {self.certified_for}" if self.certified_for else ""
+        upper = f"≤ {self.primal:.6g} ({self.certificate}{about})"
+        if self.certificate == "estimate":
+            upper = f"≤ {self.primal:.6g} with a confidence of 95% (estimate)"
         return (
-            f"{self.dual:.6g} ≤ optimum ≤ {self.primal:.6g} ({self.certificate}{about}), gap "
+            f"{self.dual:.6g} ≤ optimum {upper}, gap "
             f"{self.gap:.3g}, after {self.n_rounds} rounds, {self.n_oracle_calls} oracle calls and "
             f"{self.seconds['total']:.2f} s"
         )

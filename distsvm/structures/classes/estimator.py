@@ -91,7 +91,7 @@ class ClassSVC(ClassifierMixin, TrainedEstimator):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearSVC(ClassSVC):
+class LinearClassSVC(ClassSVC):
     """The common base of the linear ones, which may scale features."""
 
     scale: bool = usual(ClassTask, "scale")
@@ -99,7 +99,7 @@ class LinearSVC(ClassSVC):
 
 @documented(declared(ClassTask).values(), arguments("formulation"))
 @dataclass(kw_only=True, eq=False, repr=False)
-class MulticlassSVC(LinearSVC):
+class MulticlassSVC(LinearClassSVC):
     """A linear classifier of k ≥ 2 classes: Crammer and Singer's SVM, trained to a certified gap.
 
     min_w ½‖w‖² + C·Σ c_i·H_i(w) / Σ c_i, with H_i(w) = max_ŷ Δ(y_i, ŷ) + s_ŷ(x_i) − s_{y_i}(x_i),
@@ -146,7 +146,7 @@ class MulticlassSVC(LinearSVC):
         return super()._config() | {"formulation": self.formulation}
 
 
-class BinarySVC(LinearSVC):
+class BinarySVC(LinearClassSVC):
     """A linear classifier of two classes, trained to a certified gap.
 
     min_w ½‖w‖² + C·Σ c_i·H_i(w) / Σ c_i, with H_i(w) = max(0, Δ − y_i·⟨w, x_i⟩) for margin

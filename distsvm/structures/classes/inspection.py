@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from distsvm.cli.strongest import both_sides, listed, side_lines, times
 from distsvm.errors import ConfigError
 from distsvm.kinds import path
 from distsvm.model import Model
+from distsvm.structures.classes.kernel_task import KernelClassTask
 from distsvm.structures.classes.task import BinaryTask, ClassTask
 
 FLAGS = {"names": "--names"}
@@ -32,6 +34,12 @@ def facts(args: argparse.Namespace, model: Model) -> dict[str, Any]:
     task = model.task
     assert isinstance(task, ClassTask)
     names = _read(args.names) if hasattr(args, "names") else None
+    if isinstance(task, KernelClassTask):
+        if names is not None:
+            raise ConfigError("--names: a kernel function gives features no weights")
+        own = kernel_facts(task, model.w)
+    else:
+        own = {"top_features": top_features(model, args.top, names)}
     return {
         "classes": task.labels.tolist(),
         "n_features": task.n_features,
@@ -41,8 +49,22 @@ def facts(args: argparse.Namespace, model: Model) -> dict[str, Any]:
         "map": None if task.features is None else task.features.in_words(),
         "loss": "zero-one" if isinstance(task.losses, str) else "cost matrix",
         "loss_scale": task.loss_scale,
-        "top_features": top_features(model, args.top, names),
+        **own,
     }
+
+
+def kernel_facts(task: KernelClassTask, w: np.ndarray) -> dict[str, Any]:
+    """Return the kernel function, the number of support vectors, and ‖w‖."""
+    V, rows = w.reshape(-1, task.n_codes), task.anchor_rows
+    square = float(V[-1] @ V[-1])
+    if not task.function.needs_square:  # its values among anchors are not in the model
+        for part, values in task.function.blocks(rows, rows):
+            square += float(np.sum((values @ V[:-1]) * V[part.start : part.stop]))
+    norm = math.nan if task.function.needs_square else math.sqrt(max(0.0, square))
+    return {
+        "kernel": task.function.to_json(), "n_support": rows.n_rows, "norm": norm,
+        "top_features": [],
+    }  # fmt: skip
 
 
 def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -53,6 +75,19 @@ def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("features", f"{count(facts['n_features'])} and {intercept}{scaled}"),
         *([] if facts["map"] is None else [("map", facts["map"])]),
         ("loss", times(facts["loss"], facts["loss_scale"])),
+        *_kernel_rows(facts),
+    ]
+
+
+def _kernel_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    if "kernel" not in facts:
+        return []
+    parameters = dict(facts["kernel"])
+    name = parameters.pop("name")
+    shown = ", ".join(f"{key} {value}" for key, value in parameters.items())
+    return [
+        ("kernel", f"{name}{', ' if shown else ''}{shown}"),
+        ("support vectors", count(facts["n_support"])),
     ]
 
 

@@ -69,6 +69,10 @@ class KernelClassTask(KernelOptions, ClassTask):
             )
         self.function  # noqa: B018 (refuses parameters that do not fit)
 
+    @property
+    def penalties(self) -> frozenset[str]:
+        return frozenset({"linear"})
+
     def choose_solver(self, here: Circumstances) -> str:
         return self.suited_solver
 
