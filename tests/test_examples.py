@@ -69,3 +69,12 @@ def test_the_example_of_an_aligner_runs_and_writes_its_matrix(tmp_path):
     assert "certificate exact" in shown
     assert float(re.search(r"test: (\S+) of homologues", shown).group(1)) > 0.8
     assert len((tmp_path / "matrix").read_text(encoding="utf-8").splitlines()) == 23
+
+
+def test_the_example_of_a_kernel_function_runs_and_says_what_is_certified():
+    shown = run_example("kernel_board.py")
+    assert float(re.search(r"linear: (\S+) of", shown).group(1)) < 0.7
+    assert float(re.search(r"400 basis inputs: (\S+) are right", shown).group(1)) > 0.93
+    assert shown.count("certified for the low-rank problem") == 3
+    objectives = [float(found) for found in re.findall(r"optimum ≤ (\S+),", shown)]
+    assert objectives == sorted(objectives, reverse=True)
