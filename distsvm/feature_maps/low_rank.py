@@ -186,8 +186,8 @@ class LowRank(FeatureMap):
                 k_means(seen.rows.take(np.flatnonzero(seen.labels == label)), int(size))
                 for label, size in zip(own, sizes, strict=True)
             ]
-            labels = np.repeat(own, [part.n_rows for part in parts])
-            return parts[0].joined(parts[1:]), np.full(labels.size, -1), labels
+            of_centres = np.repeat(own, [part.n_rows for part in parts])
+            return parts[0].joined(parts[1:]), np.full(of_centres.size, -1), of_centres
         places = np.arange(k)
         if self.basis_choice == "greedy":
             places = greedy(function, seen.rows, k)
@@ -268,7 +268,9 @@ class LowRank(FeatureMap):
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         settings = {name: getattr(self, name) for name in declared(type(self))}
-        data = {"name": self.name, "kernel": self.function.to_json(), "settings": settings}
+        data: dict[str, Any] = {
+            "name": self.name, "kernel": self.function.to_json(), "settings": settings,
+        }  # fmt: skip
         if self.bases is None or self.projection is None:
             return data, {}
         arrays, notes = self.bases.to_arrays()

@@ -43,7 +43,8 @@ def make(task_class: type[Task], given: dict[str, Any]) -> Task:
         given = {**given, "losses": cost_matrix(given["losses"])}
     check_named(given)
     if OF_BASES.keys() & given.keys():
-        return task_class(**without_map(given), features=low_rank_map(given))
+        made: dict[str, Any] = {"features": low_rank_map(given)}
+        return task_class(**without_map(given), **made)
     task_class = WITH_KERNEL.get(task_class, task_class) if "kernel" in given else task_class
     return task_class(**given)
 

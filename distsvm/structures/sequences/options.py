@@ -74,8 +74,8 @@ class SentenceOptions:
 
 def make(task_class: type[Task], given: dict[str, Any]) -> Task:
     check_named(given)
-    features = low_rank_map(given) if "kernel" in given else None
-    task: Any = task_class(**without_map(given), features=features)
+    made: dict[str, Any] = {"features": low_rank_map(given)} if "kernel" in given else {}
+    task: Any = task_class(**without_map(given), **made)
     task.check_settings()
     if task.min_count > 1 and task.hash_bits is not None:
         raise ConfigError(
