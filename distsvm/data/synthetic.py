@@ -13,7 +13,13 @@ from distsvm.options import Option
 from distsvm.oracles.structure import imported
 from distsvm.wording import Message
 
-__all__ = ["make_binary", "make_checkers", "make_multiclass", "make_sparse_multiclass", "write_parts"]
+__all__ = [
+    "make_binary",
+    "make_checkers",
+    "make_multiclass",
+    "make_sparse_multiclass",
+    "write_parts",
+]
 
 ROWS_AT_A_TIME = 1 << 16
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy import sparse
 
 from distsvm.data.features import DenseRows, Rows
+from distsvm.errors import DataError
 from distsvm.kernel_functions.function import KernelFunction, dense, matrix
+from distsvm.kernel_functions.sampling import Seen
 
 K_MEANS_ROWS, GREEDY_ROWS = 20, 4
 """Rows of the sample for each row of the basis."""
@@ -17,6 +21,41 @@ PIECE = 1024
 def sample_size(choice: str, k: int) -> int:
     """Return the number of distinct rows that a choice of k needs."""
     return {"random": 1, "k-means": K_MEANS_ROWS, "greedy": GREEDY_ROWS}[choice] * k
+
+
+class Basis(NamedTuple):
+    """Basis rows, their numbers in the data, and their labels where these matter."""
+
+    rows: Rows
+    numbers: np.ndarray
+    labels: np.ndarray | None
+
+
+def chosen(function: KernelFunction, seen: Seen, choice: str, most: int) -> Basis:
+    """Return at most this number of basis rows; fewer where fewer rows are distinct."""
+    k = min(most, seen.rows.n_rows)
+    if choice == "k-means":
+        return _centres(seen, k)
+    places = greedy(function, seen.rows, k) if choice == "greedy" else np.arange(k)
+    numbers = seen.numbers[places]
+    if function.needs_square and (numbers < 0).any():
+        raise DataError("kernel='precomputed': the rows of files have no numbers")
+    labels = None if seen.labels is None else seen.labels[places]
+    return Basis(seen.rows.take(places), numbers, labels)
+
+
+def _centres(seen: Seen, k: int) -> Basis:
+    """Return centres of all rows; or of each label's rows, in the shares of the labels."""
+    if seen.labels is None:
+        return Basis(k_means(seen.rows, k), np.full(k, -1), None)
+    own, counts = np.unique(seen.labels, return_counts=True)
+    sizes = np.maximum(1, counts * k // counts.sum())
+    parts = [
+        k_means(seen.rows.take(np.flatnonzero(seen.labels == label)), int(size))
+        for label, size in zip(own, sizes, strict=True)
+    ]
+    labels = np.repeat(own, [part.n_rows for part in parts])
+    return Basis(parts[0].joined(parts[1:]), np.full(labels.size, -1), labels)
 
 
 def k_means(rows: Rows, k: int) -> DenseRows:

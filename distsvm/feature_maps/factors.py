@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
+from scipy.linalg import LinAlgError, block_diag, cholesky, eigh, solve_triangular
 
 FIRST_JITTER = 1e-14
 """In parts of the mean of the diagonal; each further trial takes 10 times as much."""
@@ -58,3 +58,39 @@ def eigen(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return eigenvalues and vectors of the symmetric part."""
     values, vectors = eigh((gram + gram.T) / 2)
     return values, vectors
+
+
+def factor_of_groups(
+    gram: np.ndarray,
+    pair: tuple[np.ndarray, np.ndarray],
+    labels: np.ndarray | None,
+    cutoff: float | None,
+) -> tuple[Factor, np.ndarray | None]:
+    """Return one factor whose features are of rows of one label each, and their labels.
+
+    Without labels all rows are one group, and `pair` are its eigenvalues and vectors. Without a
+    cutoff factors are Cholesky's.
+    """
+    if labels is None:
+        return _factor(gram, pair, cutoff), None
+    groups = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    parts = []
+    for rows in groups:
+        own = gram[np.ix_(rows, rows)]
+        parts.append(_factor(own, eigen(own) if cutoff is not None else None, cutoff))
+    projection = block_diag(*(part.projection for part in parts))
+    projection[np.concatenate(groups)] = projection.copy()
+    factor = Factor(
+        projection, min(part.smallest for part in parts), max(part.largest for part in parts),
+        max(part.jitter for part in parts),
+    )  # fmt: skip
+    sizes = [part.projection.shape[1] for part in parts]
+    return factor, np.repeat(np.unique(labels), sizes)
+
+
+def _factor(
+    gram: np.ndarray, pair: tuple[np.ndarray, np.ndarray] | None, cutoff: float | None
+) -> Factor:
+    if cutoff is None or pair is None:
+        return cholesky_factor(gram)
+    return eigenvalue_factor(*pair, cutoff)

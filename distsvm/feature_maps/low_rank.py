@@ -10,10 +10,10 @@ import numpy as np
 
 from distsvm import checks
 from distsvm.data.features import DenseRows, Rows, SparseRows, frozen
-from distsvm.errors import ConfigError, DataError, ModelError
+from distsvm.errors import ConfigError, ModelError
 from distsvm.feature_maps.base import FeatureMap
-from distsvm.feature_maps.choosing import greedy, k_means, sample_size
-from distsvm.feature_maps.factors import Factor, cholesky_factor, eigen, eigenvalue_factor
+from distsvm.feature_maps.choosing import chosen, sample_size
+from distsvm.feature_maps.factors import eigen, factor_of_groups
 from distsvm.kernel_functions import KernelFunction, check_gram, kernel_function, read_function
 from distsvm.kernel_functions.function import BLOCK_ROWS, Right
 from distsvm.kernel_functions.sampling import Seen
@@ -148,73 +148,18 @@ class LowRank(FeatureMap):
                 )
             )
         function = self.function.settled(seen)
-        rows, numbers, labels = self._chosen(function, seen)
-        bases = function.anchors(rows, numbers)
-        gram = function.block(rows, bases)
-        eigenvalues, vectors = eigen(gram)
-        check_gram(gram, function.name, eigenvalues)
-        parts = self._groups(labels, bases.n_rows)
-        found = self._factors(gram, (eigenvalues, vectors), parts)
-        projection = np.zeros((bases.n_rows, sum(own.projection.shape[1] for own in found)))
-        columns, start = np.zeros(projection.shape[1], np.int64), 0
-        for group, (members, own) in enumerate(zip(parts, found, strict=True)):
-            end = start + own.projection.shape[1]
-            projection[members, start:end], columns[start:end] = own.projection, group
-            start = end
-        spectrum = (
-            min(own.smallest for own in found), max(own.largest for own in found),
-            max(own.jitter for own in found),
-        )  # fmt: skip
-        of_features = None if labels is None else np.unique(labels)[columns]
+        basis = chosen(function, seen, self.basis_choice, self._most)
+        bases = function.anchors(basis.rows, basis.numbers)
+        gram = function.block(basis.rows, bases)
+        pair = eigen(gram)
+        check_gram(gram, function.name, pair[0])
+        cutoff = None if self.basis_factor == "cholesky" else self.basis_cutoff
+        factor, labels = factor_of_groups(gram, pair, basis.labels, cutoff)
         return replace(
-            self, function=function, bases=bases, spectrum=spectrum, labels=of_features,
-            projection=frozen(projection.astype(self.basis_dtype)),
+            self, function=function, bases=bases, labels=labels,
+            projection=frozen(factor.projection.astype(self.basis_dtype)),
+            spectrum=(factor.smallest, factor.largest, factor.jitter),
         )  # fmt: skip
-
-    def _chosen(
-        self, function: KernelFunction, seen: Seen
-    ) -> tuple[Rows, np.ndarray, np.ndarray | None]:
-        """Return basis rows, their numbers in the data, and their labels where they matter."""
-        k = min(self._most, seen.rows.n_rows)
-        if self.basis_choice == "k-means":
-            if seen.labels is None:
-                return k_means(seen.rows, k), np.full(k, -1), None
-            # Centres of one class each, in the shares that the classes have of the sample.
-            own, counts = np.unique(seen.labels, return_counts=True)
-            sizes = np.maximum(1, counts * k // counts.sum())
-            parts = [
-                k_means(seen.rows.take(np.flatnonzero(seen.labels == label)), int(size))
-                for label, size in zip(own, sizes, strict=True)
-            ]
-            of_centres = np.repeat(own, [part.n_rows for part in parts])
-            return parts[0].joined(parts[1:]), np.full(of_centres.size, -1), of_centres
-        places = np.arange(k)
-        if self.basis_choice == "greedy":
-            places = greedy(function, seen.rows, k)
-        numbers = seen.numbers[places]
-        if function.needs_square and (numbers < 0).any():
-            raise DataError("kernel='precomputed': the rows of files have no numbers")
-        labels = None if seen.labels is None else seen.labels[places]
-        return seen.rows.take(places), numbers, labels
-
-    def _groups(self, labels: np.ndarray | None, k: int) -> list[np.ndarray]:
-        if labels is None:
-            return [np.arange(k)]
-        return [np.flatnonzero(labels == label) for label in np.unique(labels)]
-
-    def _factors(
-        self, gram: np.ndarray, whole_of: tuple[np.ndarray, np.ndarray], parts: list[np.ndarray]
-    ) -> list[Factor]:
-        """Return the factor of each group of the basis."""
-        found = []
-        for rows in parts:
-            own = gram[np.ix_(rows, rows)]
-            if self.basis_factor == "cholesky":
-                found.append(cholesky_factor(own))
-            else:
-                pair = whole_of if len(parts) == 1 else eigen(own)
-                found.append(eigenvalue_factor(*pair, self.basis_cutoff))
-        return found
 
     def _made(self) -> tuple[Rows, np.ndarray]:
         if self.bases is None or self.projection is None:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import Tags
 
 from distsvm.errors import ConfigError, nearest
+from distsvm.estimators.low_rank import LowRankArguments
 from distsvm.estimators.task_arguments import declared_task, intercept_value
 from distsvm.estimators.training import arguments, default_of
 from distsvm.feature_maps import LowRank
@@ -58,7 +59,7 @@ class KernelForm(LinearForm):
     arguments(*OWN),
 )
 @dataclass(kw_only=True, eq=False, repr=False)
-class KernelSVC(ClassSVC):
+class KernelSVC(LowRankArguments, ClassSVC):
     """A classifier of k ≥ 2 classes with a kernel function, trained to a certified gap.
 
     Two classes have one function f: min ½‖f‖² + C·Σ c_i·max(0, 1 − y_i·f(x_i)) / Σ c_i, so that
@@ -98,16 +99,6 @@ class KernelSVC(ClassSVC):
     form_class: ClassVar[type[LinearForm]] = KernelForm
 
     kernel: Any = usual(KernelOptions, "kernel")
-    gamma: float | str = usual(KernelOptions, "gamma")
-    degree: int = usual(KernelOptions, "degree")
-    coef0: float = usual(KernelOptions, "coef0")
-    basis: int | None = usual(LowRank, "basis")
-    basis_choice: str = usual(LowRank, "basis_choice")
-    basis_factor: str = usual(LowRank, "basis_factor")
-    basis_cutoff: float = usual(LowRank, "basis_cutoff")
-    basis_reading: str = usual(LowRank, "basis_reading")
-    basis_dtype: str = usual(LowRank, "basis_dtype")
-    basis_seed: int = usual(LowRank, "basis_seed")
     method: str = default_of("method")
     sample: int | None = default_of("sample")
     certify: bool = default_of("certify")

@@ -12,10 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from distsvm.errors import ConfigError
 from distsvm.estimators.compiled import REQUIRED, CompiledEstimator, weighted_share
+from distsvm.estimators.low_rank import LowRankArguments
 from distsvm.estimators.task_arguments import declared_task
-from distsvm.feature_maps import LowRank
 from distsvm.feature_maps.options import low_rank_map, options_with_kernel
-from distsvm.kernel_functions.options import KernelOptions
 from distsvm.options import declared, documented, usual
 from distsvm.structures.sequences.answers import best_tags, ranked_tags, tag_scores, tags_of
 from distsvm.structures.sequences.oracle import SequenceOracle
@@ -26,7 +25,7 @@ from distsvm.workers.shard_worker import ShardWorker
 
 @documented(declared(SequenceTask).values(), options_with_kernel().values())
 @dataclass(kw_only=True, eq=False, repr=False)
-class SequenceTagger(CompiledEstimator):
+class SequenceTagger(LowRankArguments, CompiledEstimator):
     """A tagger of sequences (Viterbi search, transitions of first or second order), certified.
 
     X is a list of sequences, each a list of tokens, each a dict of features to values or a list of
@@ -69,15 +68,6 @@ class SequenceTagger(CompiledEstimator):
     hash_bits: int | None = usual(SequenceTask, "hash_bits")
     unfit: str = usual(SequenceTask, "unfit")
     kernel: Any = None
-    gamma: float | str = usual(KernelOptions, "gamma")
-    degree: int = usual(KernelOptions, "degree")
-    coef0: float = usual(KernelOptions, "coef0")
-    basis: int | None = usual(LowRank, "basis")
-    basis_choice: str = usual(LowRank, "basis_choice")
-    basis_factor: str = usual(LowRank, "basis_factor")
-    basis_cutoff: float = usual(LowRank, "basis_cutoff")
-    basis_dtype: str = usual(LowRank, "basis_dtype")
-    basis_seed: int = usual(LowRank, "basis_seed")
 
     def _task(self) -> SequenceTask:
         features = None if self.kernel is None else low_rank_map(vars(self))
