@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -46,10 +46,10 @@ def reference_of(function: Any) -> str | None:
         return None
     module, _, name = reference.partition(":")
     try:
-        found: Any = importlib.import_module(module)
+        found: Any = sys.modules[module]
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError):
+    except (KeyError, AttributeError):
         return None
     return reference if found is function else None
 

@@ -103,6 +103,11 @@ class KernelSet(WorkingSet):
         """Return the vectors of the cuts."""
         return [cut.a for cut in self.cuts]  # type: ignore[misc]
 
+    @property
+    def norm2(self) -> float:
+        """‖Σ α·a‖²."""
+        return max(0.0, float(self.alpha @ (self.gram @ self.alpha)))
+
     def arrays(self) -> dict[str, np.ndarray]:
         found: dict[str, np.ndarray] = {
             "cut_b": self.b, "gram": self.gram.copy(), "alpha": self.alpha, "idle": self.idle,

@@ -136,7 +136,7 @@ class Support:
         for examples, planes in self._blocks():
             block = self._block(function, planes, table, explicit)
             gradient, gram = block
-            old = self.alpha[planes]
+            old = self.alpha[planes].copy()
             b = gradient + gram @ old
             lengths = np.diff(self.first)[examples]
             own = np.repeat(np.arange(lengths.size), lengths)

@@ -113,8 +113,7 @@ class SampledState(State):
     @property
     def norm2(self) -> float:
         """‖w‖²."""
-        alpha = self.working.alpha
-        return max(0.0, float(alpha @ (self.working.gram @ alpha)))
+        return self.working.norm2
 
     @property
     def all_exact(self) -> bool:

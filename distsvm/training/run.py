@@ -215,7 +215,7 @@ class Run:
         """Return the facts that are known before the first round."""
         loaded, facts, executor = self.loaded, self.loaded.facts, self.loaded.executor
         return RunStart(
-            n_examples=facts.n_examples, dim=loaded.task.dim, n_shards=loaded.cut.n_shards,
+            n_examples=facts.n_examples, dim=self.risk.dim, n_shards=loaded.cut.n_shards,
             n_workers=executor.n_workers, executor=executor.name, C=self.C, eps=self.target.eps,
             rel_gap=self.target.rel_gap, max_rounds=self.config.max_rounds,
             bound_on_rounds=self.bound_on_rounds(), first_round=len(self.history) + 1,

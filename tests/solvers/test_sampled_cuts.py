@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from distsvm import BinaryTask, Callback, KernelBinaryTask, path, train
 from distsvm.data.writers import write_svmlight
 from distsvm.errors import ConfigError
+from distsvm.risks import true_dual
 from distsvm.risks.kernel_cut import KernelSet
 from distsvm.solvers import sampled_cuts
 from distsvm.solvers.sampled_state import SampledCutsOptions
@@ -64,6 +65,18 @@ def test_the_dual_value_of_the_qp_over_samples_is_never_shown():
     result = trained(task, examples(n=100, k=k), "linear-time")
     assert {record.dual for record in result.history[:-1]} == {0.0}
     assert 0 < result.dual <= result.primal
+
+
+@pytest.mark.parametrize("name", ["three classes", "codes"])
+def test_sweeps_in_blocks_raise_the_true_dual_value(name, monkeypatch):
+    monkeypatch.setattr(true_dual, "BLOCK_PLANES", 7)
+    task, k = PROBLEMS[name]
+    data = examples(n=100, k=k)
+    found = [trained(task, data, "linear-time", dual_sweeps=n) for n in (0, 1, 3, 30)]
+    duals, best = [result.dual for result in found], optimum(found[0].model.task, *data, "margin")
+    assert duals == sorted(duals)
+    assert duals[-1] <= best * (1 + 1e-6)
+    assert duals[-1] >= duals[0] + 0.2 * (best - duals[0])
 
 
 def test_without_certify_the_end_is_an_estimate_whose_interval_holds_the_risk():
