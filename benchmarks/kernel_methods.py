@@ -14,8 +14,8 @@ import numpy as np
 from sklearn.datasets import load_svmlight_file
 from support import answers, covertype, data_folder, use_cores
 
+from distsvm import KernelSVC
 from distsvm.data.synthetic import make_checkers
-from distsvm.structures.classes.kernel_estimator import KernelSVC
 
 TEST = 20_000
 

@@ -5,9 +5,8 @@ each basis input, so that a linear solver trains a non-linear function, and its 
 that low-rank problem. Run it: python examples/kernel_board.py
 """
 
-from distsvm import BinarySVC
+from distsvm import BinarySVC, KernelSVC
 from distsvm.data.synthetic import make_checkers
-from distsvm.structures.classes.kernel_estimator import KernelSVC
 
 if __name__ == "__main__":
     X, y = make_checkers(4000, flipped=0.05, seed=0)

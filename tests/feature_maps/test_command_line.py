@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from distsvm import SequenceTagger
 from distsvm.cli.program import main
 from distsvm.data.writers import write_svmlight
-from distsvm.structures.sequences.estimator import SequenceTagger
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(150, 2))

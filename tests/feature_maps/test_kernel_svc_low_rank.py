@@ -6,8 +6,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from distsvm import KernelSVC
 from distsvm.errors import ConfigError
-from distsvm.structures.classes.kernel_estimator import KernelSVC
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(300, 2))
