@@ -251,7 +251,8 @@ class Holding(Summed):
     """Σ α·p and Σ α·q of a block's planes, computed anew: a cut of its examples.
 
     `number` is that of the last round that the block took part in; 0 if it began anew since.
-    Holdings of parts of one block add up.
+    `cost` is Σ_i (Σ α)²·Σc/(c_i·C) for the quadratic penalty, else 0. Holdings of parts of one
+    block add up.
     """
 
     RULES: ClassVar = {"a": add, "number": _first}
@@ -259,6 +260,12 @@ class Holding(Summed):
     a: Vector
     b: float
     number: int
+    cost: float = 0.0
+
+    @property
+    def net(self) -> float:
+        """What it adds to the dual, but for w: Σ α·q − cost/2."""
+        return self.b - 0.5 * self.cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,8 +281,8 @@ class Ascended(Summed):
     holding : Holding or None
         The block's own before the changes; only where the oracle was asked about all.
     upper, exact :
-        Σ c_i·(upper bound of H_i(w)), and whether it is the exact maximum; infinite unless the
-        oracle was asked about all.
+        Σ c_i·(upper bound of H_i(w)), or of H_i²/2 for the quadratic penalty, and whether it is the
+        exact maximum; infinite unless the oracle was asked about all.
     gap, held_gap : float
         The sum of the examples' shares of the gap when the oracle was last asked about them, and
         as far as the planes in memory show it.
@@ -289,6 +296,8 @@ class Ascended(Summed):
         Whether the block began anew: its worker was built again since the last round.
     late : bool
         Whether the time limit came before the round was over.
+    cost_along, cost_apart : float
+        A part s of the changes adds 2·s·cost_along + s²·cost_apart to Holding.cost.
     """
 
     RULES: ClassVar = {
@@ -312,10 +321,17 @@ class Ascended(Summed):
     work: float
     lost: bool
     late: bool = False
+    cost_along: float = 0.0
+    cost_apart: float = 0.0
 
     def without_change(self) -> Ascended:
         """Return the same result where the changes are lost."""
-        return replace(self, u=scale(self.u, 0.0), linear=0.0)
+        none = scale(self.u, 0.0)
+        return replace(self, u=none, linear=0.0, cost_along=0.0, cost_apart=0.0)
+
+    def net(self, share: float) -> float:
+        """Return what this part of the changes adds to Holding.net, divided by the part."""
+        return self.linear - self.cost_along - 0.5 * share * self.cost_apart
 
 
 @dataclass(frozen=True, eq=False)

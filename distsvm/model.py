@@ -105,7 +105,7 @@ class Model:
         if oracle is not None or not self.are_words(data):
             return oracle
         inputs, features = self._inputs_of(data), self._word_features
-        return None if features is None else self.predictor.bound(features(inputs))
+        return None if features is None else self.predictor.bound_words(inputs, features)
 
     @cached_property
     def predictor(self) -> Predictor | None:
@@ -167,10 +167,14 @@ class Model:
     def are_words(self, data: Any) -> bool:
         """Return whether these are sentences in words, of which the structure makes features."""
         return (
-            structure_of(self.task).words is not None
-            and isinstance(data, (list, tuple))
+            isinstance(data, (list, tuple))
             and any(isinstance(x, (list, tuple)) and any(map(_is_text, x)) for x in data)
+            and self._takes_words
         )
+
+    @cached_property
+    def _takes_words(self) -> bool:
+        return structure_of(self.task).words is not None
 
     def sentences(
         self, sentences: Sequence[Sequence[str]], outputs: Sequence[Any] | None = None

@@ -144,17 +144,18 @@ class SparseRows:
 Rows: TypeAlias = "DenseRows | SparseRows"
 
 
-def as_rows(X: Any) -> Rows:
+def as_rows(X: Any, *, ordered: bool = True) -> Rows:
     """A NumPy array or SciPy sparse matrix as rows, without copying where the form allows it.
 
     float32 stays float32 and integers stay integers; the sums over them are float64 all the same.
     Numbers that compiled code does not know (float16, long double, foreign byte order) become the
-    nearest it knows. X itself is never changed.
+    nearest it knows. X itself is never changed. Where rows need not be `ordered`, their columns are
+    in the order of X, and a column may be there twice: enough for scores, which sum over them.
     """
     if sparse.issparse(X):
         csr = X.tocsr()
         _check_shape(csr.shape)
-        if not csr.has_canonical_format:
+        if ordered and not csr.has_canonical_format:
             csr = csr.copy() if csr is X else csr
             csr.sum_duplicates()
         return SparseRows(

@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import NoReturn, TypeAlias
@@ -91,16 +91,21 @@ class Term:
 
     def value(self, field: str) -> str | None:
         """Return the term's value for a token with this word (or column); None for no feature."""
+        if self.attribute == "prefix":
+            n = self.argument or 0
+            return field[:n] if len(field) >= n else None
+        if self.attribute == "suffix":
+            n = self.argument or 0
+            return field[-n:] if len(field) >= n else None
         if self.attribute == "lower":
             return field.lower()
         if self.attribute == "shape":
             return shape(field, self.argument or LONGEST_RUN)
-        if self.is_affix:
-            n = self.argument or 0
-            if len(field) < n:
-                return None
-            return field[:n] if self.attribute == "prefix" else field[-n:]
         return field
+
+    def beyond(self, before: bool) -> str | None:
+        """Return the term's value before a sentence or after it."""
+        return None if self.is_affix else BEFORE if before else AFTER
 
     def values(self, fields: Sequence[str]) -> list[str | None]:
         """Return `value` of each of many fields."""
@@ -160,25 +165,39 @@ class Templates:
 
         def value(term: Term, place: int) -> str | None:
             if not 0 <= place < len(tokens):
-                return None if term.is_affix else BEFORE if place < 0 else AFTER
+                return term.beyond(place < 0)
             return term.value(tokens[place][word if term.column is None else term.column])
 
-        rows: list[list[str]] = []
-        for t in range(len(tokens)):
-            rows.append([])
-            for terms in self.combinations:
-                values = [value(term, t + term.offset) for term in terms]
-                known = [one for one in values if one is not None]
-                if len(known) == len(terms):
-                    rows[-1].append(feature_name(terms, known))
-        return rows
+        templates = list(map(labelled, self.combinations))
+        return [
+            named(templates, lambda term, t=t: value(term, t + term.offset))  # type: ignore[misc]
+            for t in range(len(tokens))
+        ]
 
 
-def feature_name(terms: Sequence[Term], values: Sequence[str]) -> str:
-    """Return the name of the feature: these terms with these values."""
-    if terms[0] == BIAS:
-        return BIAS.label
-    return label_of(terms) + (values[0] if len(terms) == 1 else "&".join(map(escaped, values)))
+Labelled: TypeAlias = "tuple[str, tuple[Term, ...]]"
+"""How the names of a template's features begin, and the terms whose values follow."""
+
+
+def labelled(terms: tuple[Term, ...]) -> Labelled:
+    """Return the template as `named` takes it."""
+    return (BIAS.label, ()) if terms[0] == BIAS else (label_of(terms), terms)
+
+
+def named(templates: Iterable[Labelled], value: Callable[[Term], str | None]) -> list[str]:
+    """Return the names of a token's features: these templates with these values of their terms."""
+    names = []
+    for label, terms in templates:
+        if len(terms) == 1:  # as most have
+            only = value(terms[0])
+            if only is not None:
+                names.append(label + only)
+            continue
+        values = [value(term) for term in terms]
+        known = [escaped(one) for one in values if one is not None]
+        if len(known) == len(terms):
+            names.append(label + "&".join(known))
+    return names
 
 
 def label_of(terms: Sequence[Term]) -> str:

@@ -18,6 +18,7 @@ from distsvm.solvers.round import Column, Round
 from distsvm.solvers.state import State
 from distsvm.wording import Setting, message
 from distsvm.workers.part import PartMaker
+from distsvm.workers.support import SupportTable
 
 R = TypeVar("R", bound=Risk)
 S = TypeVar("S", bound=State)
@@ -109,6 +110,8 @@ class Solver(ABC, Generic[R, S]):
         The penalties of a slack that it supports.
     why_linear : str
         The theory's reason why it supports no other penalty, for messages.
+    why_no_support : str
+        Why no single output has an α, for messages; empty where `support` tells them.
     columns : tuple of Column
         Its own columns of the history.
     worker_vectors : int
@@ -128,6 +131,7 @@ class Solver(ABC, Generic[R, S]):
     needs: ClassVar[frozenset[str]] = frozenset()
     penalties: ClassVar[frozenset[str]] = frozenset({"linear"})
     why_linear: ClassVar[str] = ""
+    why_no_support: ClassVar[str] = "it keeps no planes of single examples"
     columns: ClassVar[tuple[Column, ...]] = ()
     worker_vectors: ClassVar[int] = 5
     hosts_blocks: ClassVar[bool] = False
@@ -179,6 +183,13 @@ class Solver(ABC, Generic[R, S]):
     @abstractmethod
     def rounds(self, risk: R, state: S) -> Iterator[Round]:
         """Yield rounds without end; the caller stops."""
+
+    def support(self, risk: R, state: S) -> SupportTable | None:
+        """Return the planes with α > 0 after the last round, the largest α first.
+
+        None where no plane has an α of its own, or where a lost worker had some of them.
+        """
+        return None
 
     def is_forced(self, state: S) -> bool:
         """Return whether the limit of rounds changes the kind of the next round.

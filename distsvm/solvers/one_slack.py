@@ -147,6 +147,9 @@ class OneSlack(Solver[CutRisk, OneSlackState]):
     State: ClassVar[type[State]] = OneSlackState
     needs: ClassVar[frozenset[str]] = frozenset({"planes"})
     why_linear: ClassVar[str] = "sums of planes do not bound Σ ξ²"
+    why_no_support: ClassVar[str] = (
+        "α belongs to cuts there, and a cut is the sum of one plane of every example"
+    )
     columns: ClassVar[tuple[Column, ...]] = (
         Column("violation", "", "(b − ⟨a, w⟩) − ξ of the round's cut at the model's w, summed over "
                "blocks"),

@@ -53,6 +53,8 @@ class SequentialDual(MultiPlane):
     name: ClassVar[str] = "sequential-dual"
     Options: ClassVar[type[SolverOptions]] = SequentialDualOptions
     needs: ClassVar[frozenset[str]] = frozenset({"sequential"})
+    penalties: ClassVar[frozenset[str]] = frozenset({"linear"})
+    why_linear: ClassVar[str] = "its exact steps are those of the linear one"
     columns: ClassVar[tuple[Column, ...]] = (
         Column("violation", "", "sum of the examples' last computed shares of the gap, over C"),
         Column("n_planes", "α > 0", "α of examples and classes that are above 0"),

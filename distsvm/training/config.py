@@ -70,12 +70,14 @@ class TrainConfig:
         "linear", kind=choice("linear", "quadratic", "hard"), metavar="KIND", group=OBJECTIVE,
         help="what slacks cost. linear: C·R(w); quadratic: C·Σ c_i·H_i(w)² / (2·Σ c_i), with √Δ in "
         "the place of Δ; hard: ½‖w‖² alone, with every H_i(w) = 0, and {rescaling} says the "
-        "margin: slack 1, margin Δ. Quadratic and hard are for n-slack, which auto takes for them",
+        "margin: slack 1, margin Δ (the latter is an extension of the paper's). n-slack takes all "
+        "three, multi-plane the first two; auto takes n-slack for the last two",
     )  # fmt: skip
     eps: float | None = option(
         None, kind=number(least=0), metavar="EPS", group=STOPPING, free=True,
         unit="units of the loss", usual="0.001 · Δ̄, as in {C}, unless {rel_gap} is given",
-        help="in units of the loss: stop when primal − dual ≤ C·eps. Not with {penalty} hard",
+        help="in units of the loss: stop when primal − dual ≤ C·eps, also with {penalty} "
+        "quadratic. Not with hard, which has no C",
     )  # fmt: skip
     rel_gap: float | None = option(
         None, kind=number(least=0).or_none(), metavar="X", group=STOPPING, free=True,

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from distsvm.cuts.bounds import Bounds
+from distsvm.errors import TaskError, WorkerLost
 from distsvm.messages import Score
 from distsvm.model import Model
-from distsvm.risks.plane_set import support_of
 from distsvm.training.result import TrainResult
+from distsvm.workers.support import SupportTable
 
 if TYPE_CHECKING:
     from distsvm.training.run import Run
@@ -46,7 +47,7 @@ def result_of(run: Run, reason: str) -> TrainResult:
         n_dropped=facts.n_dropped, best_validation=run.watch.best, notes=run.notes(),
         n_checkpoints=0 if saving is None else saving.n_written,
         checkpoint_bytes=0 if saving is None else saving.n_bytes,
-        support_planes=support_of(run.state.more_arrays()),
+        support_planes=_support(run),
     )  # fmt: skip
     result.model.facts.update({name: getattr(result, name) for name in FACTS})
     result.model.facts["rescaling"] = run.config.rescaling
@@ -68,6 +69,15 @@ def _w(run: Run, bounds: Bounds) -> np.ndarray:
     return run.risk.zero() if bounds.w is None else bounds.w
 
 
+def _support(run: Run) -> SupportTable | None:
+    """Return the planes with α > 0; what fails here at the very end costs only these."""
+    try:
+        return run.solver.support(run.risk, run.state)
+    except (WorkerLost, TaskError) as error:  # the latter of outputs that have no form in JSON
+        log.warning("the outputs with α > 0 cannot be told: %s", error)
+        return None
+
+
 def _bounds(run: Run) -> Bounds:
     """Return the bounds with the w of the model.
 
@@ -79,7 +89,8 @@ def _bounds(run: Run) -> Bounds:
     if bounds.w is not None:
         return bounds
     if task.compiled and run.config.penalty != "hard":
-        largest = run.C * task.largest_loss
+        half = 0.5 if run.config.penalty == "quadratic" else 1.0
+        largest = half * run.C * task.largest_loss
         return replace(bounds, primal=largest, w=run.risk.zero(), exact=False)
     return replace(bounds, w=run.state.w)
 

@@ -9,9 +9,26 @@ from typing import Any
 from distsvm.errors import ConfigError
 from distsvm.executors.base import Activity
 from distsvm.model import Model
-from distsvm.risks.plane_set import Support
+from distsvm.registry import solvers
 from distsvm.solvers.round import Round
 from distsvm.wording import Setting, message
+from distsvm.workers.support import Support, SupportTable
+
+
+def no_support(name: str) -> str:
+    """Return why a run of this solver does not tell the outputs with α > 0."""
+    solver = solvers().get(name)
+    why = "it is not known here" if solver is None else solver.why_no_support
+    if not why:
+        return (
+            "the outputs with α > 0 are not known: workers were lost with planes of the last "
+            "round, or an output has no form in JSON (encode_output)"
+        )
+    telling = ", ".join(sorted(k for k, one in solvers().items() if not one.why_no_support))
+    return message(
+        "no single output has an α in a run of {}: {}; expected a run of {}",
+        Setting("solver", name), why, telling,
+    )  # fmt: skip
 
 
 def _own_column(name: str) -> property:
@@ -67,9 +84,9 @@ class TrainResult:
         Unfit examples that were left out (see Task.unfit); all other values are about the rest.
     n_checkpoints, checkpoint_bytes : int
         Written in this session, and the size of the last of them.
-    support_planes : list of Support or None
-        The planes with α > 0 at the end, with outputs as JSON, where the driver has them; `support`
-        returns them with outputs as the user knows them.
+    support_planes : SupportTable or None
+        The planes with α > 0 after the last round, where the solver has such; `support` returns
+        them with outputs as the user knows them.
     notes : list of str
         Unusual events of this session: lost workers, moved shards, fewer workers than requested,
         lost planes.
@@ -99,26 +116,20 @@ class TrainResult:
     n_checkpoints: int = 0
     checkpoint_bytes: int = 0
     notes: list[str] = field(default_factory=list)
-    support_planes: list[Support] | None = None
+    support_planes: SupportTable | None = None
 
     def support(self, n: int | None = None) -> list[Support]:
-        """Return the n planes with the largest α of the last QP, or all with α > 0.
+        """Return the n planes with the largest α after the last round, or all with α > 0.
 
-        Only n-slack keeps planes of single examples on the driver, and has them.
+        They make up the w of the last dual value. The model's w is that of the best primal value,
+        which may be of another round. A solver whose α belong to cuts of all examples has none.
         """
         if self.support_planes is None:
-            raise ConfigError(
-                message(
-                    "support: {} keeps no planes of single examples on the driver; expected a run "
-                    "of {}",
-                    Setting("solver", self.solver),
-                    Setting("solver", "n-slack"),
-                )
-            )
+            raise ConfigError(message("support: {}", no_support(self.solver)))
         decoded = self.model.task.decode_output
         return [
             plane._replace(output=decoded(json.loads(plane.output)))
-            for plane in self.support_planes[:n]
+            for plane in self.support_planes.lines(n)
         ]
 
     @property

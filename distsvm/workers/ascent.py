@@ -18,6 +18,7 @@ from distsvm.team import Team
 from distsvm.vectors import Vector
 from distsvm.workers.asking import asked
 from distsvm.workers.stock import PlaneStock
+from distsvm.workers.support import SupportTable
 from distsvm.workers.whole_stock import WholeStock
 
 MEGABYTE = 2**20
@@ -115,6 +116,7 @@ class BlockAscent:
             if found.gain <= todo.least_rate * found.work or self._is_enough(todo):
                 break
         stock = self.stock
+        along, apart = self._cost_of_change()
         return Ascended(
             u=climber.change() if begun is None else self._change(), linear=total.linear,
             gain=total.gain, holding=holding, upper=upper, exact=exact,
@@ -122,7 +124,7 @@ class BlockAscent:
             n_calls=n_calls, n_visits=n_visits,
             n_planes=stock.n_planes, n_support=stock.n_support, n_refused=stock.n_refused,
             n_bytes=stock.n_bytes, work=work + total.work, lost=lost,
-            late=late,
+            late=late, cost_along=along, cost_apart=apart,
         )  # fmt: skip
 
     def rescale(self, C_share: float, factor: float, taken: float) -> None:
@@ -147,7 +149,26 @@ class BlockAscent:
 
     def holding(self) -> Holding:
         """What the block had before the changes of the last round."""
-        return Holding(*self.stock.sum(self._earlier()), self.number)
+        before = self._earlier()
+        return Holding(*self.stock.sum(before), self.number, self.stock.cost(before, before))
+
+    def support(self, taken: float) -> SupportTable:
+        """The planes with α > 0 if this part of the last round's changes was taken."""
+        before = self._earlier()
+        alpha = (
+            before + taken * (self.stock.held.alpha - before)
+            if taken < 1
+            else (self.stock.held.alpha)
+        )
+        return SupportTable.of(self.oracle, *self.stock.support(alpha), self.number)
+
+    def _cost_of_change(self) -> tuple[float, float]:
+        """Ascended.cost_along and cost_apart of this round."""
+        if self.oracle.penalty == "linear":
+            return 0.0, 0.0
+        before = self._earlier()
+        change = self.stock.held.alpha - before
+        return self.stock.cost(before, change), self.stock.cost(change, change)
 
     def _change(self) -> Vector:
         """Σ (change of α)·p of this round, made anew."""
@@ -162,6 +183,8 @@ class BlockAscent:
     def _ask_all(self, point: np.ndarray) -> tuple[int, float, bool]:
         """The oracle on every example at one point: Σ c_i·H_i there, and whether it is exact.
 
+        For the quadratic penalty it is Σ c_i·H_i²/2.
+
         The first number is that of the examples asked; the sum is infinite if not all were.
         """
         n, upper, exact, oracle = 0, 0.0, True, self.oracle
@@ -169,7 +192,8 @@ class BlockAscent:
         for answer in asked(self._team, oracle, view, pieces, oracle.piece):
             self._insert(answer)
             n += len(answer.planes)
-            upper += float(self.weight[answer.planes.row] @ answer.upper)
+            highest = 0.5 * answer.upper**2 if oracle.penalty == "quadratic" else answer.upper
+            upper += float(self.weight[answer.planes.row] @ highest)
             exact &= answer.exact
         return n, upper if n == self.oracle.n else math.inf, exact
 

@@ -13,13 +13,17 @@ from distsvm.workers.part import WorkerPart
 from distsvm.workers.pieced_ascent import PiecedAscent
 from distsvm.workers.pieces import PiecedOracle
 from distsvm.workers.shard_worker import ShardWorker
+from distsvm.workers.support import SupportTable
 
 
 @dataclass(frozen=True)
 class AscentPartMaker:
-    """Makes parts that wait for `hold`."""
+    """Makes parts for this penalty, which wait for `hold`."""
+
+    penalty: str = "linear"
 
     def __call__(self, worker: ShardWorker) -> AscentPart:
+        worker.oracle.penalise(self.penalty)
         return AscentPart(worker)
 
 
@@ -91,6 +95,10 @@ class AscentPart(WorkerPart):
                 w, point = regain.w, w if point is None else point  # P is still asked for at w
         with self._worker.limited():
             return ascent.round(w, point, todo)
+
+    def support(self, taken: float) -> SupportTable:
+        """The planes with α > 0; see BlockAscent.support."""
+        return self.ascent.support(taken)
 
     def holding(self) -> Holding:
         """Σ α·p and Σ α·q before the last round's changes."""

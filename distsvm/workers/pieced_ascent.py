@@ -16,6 +16,7 @@ from distsvm.vectors import compact
 from distsvm.workers.ascent import BlockAscent
 from distsvm.workers.pieces import PiecedOracle
 from distsvm.workers.shelf import Shelf
+from distsvm.workers.support import SupportTable
 
 LOAD_WORK = 1.0
 """Of a byte of a piece that comes from disk, in products of a climber: a round over planes that
@@ -84,6 +85,11 @@ class PiecedAscent:
     def holding(self) -> Holding:
         """As BlockAscent.holding."""
         return reduce(add, self._each(BlockAscent.holding))
+
+    def support(self, taken: float) -> SupportTable:
+        """As BlockAscent.support."""
+        tables = self._all(lambda ascent: ascent.support(taken))
+        return SupportTable.joined(tables)
 
     # --- pieces ----------------------------------------------------------------------------
 

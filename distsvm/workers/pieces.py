@@ -138,6 +138,10 @@ class PiecedOracle(Oracle):
         if any(piece.n % self.piece for piece in pieces[:-1]):
             log.info("pieces do not end where sums do: other last bits than in memory")
 
+    def penalise(self, penalty: str) -> None:
+        super().penalise(penalty)
+        self._frame.penalise(penalty)
+
     def weights(self) -> np.ndarray:
         """The examples' own weights."""
         known = [np.ones(p.n) if p.weight is None else p.weight for p in self._pieces]
@@ -284,6 +288,8 @@ class PiecedOracle(Oracle):
             _here.piece = _here.oracle = None  # its memory goes before that of the next one comes
             start = int(self._starts[number])
             _here.oracle = piece.open(self.names.take(range(start, start + piece.n)))
+            if self.penalty != "linear":
+                _here.oracle.penalise(self.penalty)
             _here.piece = piece
         _here.oracle.ends_at = self.ends_at
         return _here.oracle

@@ -30,7 +30,7 @@ class PlaneStock:
     Parameters
     ----------
     total : float64 array of shape (n,)
-        Σ α of each example, the truth's included: c_i·C / Σc.
+        c_i·C / Σc, as Held.total.
     max_bytes : float
     """
 
@@ -66,7 +66,7 @@ class PlaneStock:
         self.held = Held(
             count=np.zeros(n, np.int32), q=np.zeros((n, size)), alpha=np.zeros((n, size)),
             gram=np.zeros((n, size, size)), idle=np.zeros((n, size), np.int16), total=self.total,
-            gap=np.zeros(n),
+            gap=np.zeros(n), squared=self.oracle.penalty == "quadratic",
         )  # fmt: skip
         self.loss = self.held.q if self.oracle.q_is_loss else np.zeros((n, size))
         self.key = np.zeros((n, size), np.int64)
@@ -113,6 +113,13 @@ class PlaneStock:
         row, slot = np.nonzero(alpha)
         linear = float(alpha[row, slot] @ self.held.q[row, slot])
         return self.vectors.sum(self.held, self.outputs, alpha), linear
+
+    def cost(self, alpha: np.ndarray, other: np.ndarray) -> float:
+        """Σ_i A_i·B_i·Σc/(c_i·C) of the quadratic penalty, A and B the sums of these α; else 0."""
+        if not self.held.squared:
+            return 0.0
+        inverse = np.divide(1.0, self.total, out=np.zeros_like(self.total), where=self.total > 0)
+        return float((alpha.sum(axis=1) * inverse) @ other.sum(axis=1))
 
     def filled_rows(self) -> np.ndarray:
         """The examples that a visit may change."""

@@ -68,6 +68,10 @@ class WholeStock:
         total.add(planes, share)
         return total.vector(), float(share @ planes.q)
 
+    def cost(self, alpha: np.ndarray, other: np.ndarray) -> float:
+        """Nothing: no such stock for the quadratic penalty."""
+        return 0.0
+
     changed = None
     """Planes of no example are written."""
 

@@ -17,7 +17,7 @@ from distsvm.kinds import Kind, choice, text, truth
 from distsvm.messages import Summary
 from distsvm.options import check_fields, option
 from distsvm.oracles.shared_options import loss_scale_option
-from distsvm.oracles.task import Task
+from distsvm.oracles.task import PENALTIES, Task
 from distsvm.structures.alignments.alignment import (
     Alignment,
     Sequences,
@@ -265,6 +265,11 @@ class AlignmentTask(Task):
     def radius(self) -> float | None:
         """‖ψ‖² ≤ ‖Ψ(x, y)‖² + ‖Ψ(x, ŷ)‖², as counts are not negative; each column has a letter."""
         return math.sqrt(2.0) * self.longest if self.longest else None
+
+    @property
+    def penalties(self) -> frozenset[str]:
+        """All where every loss is the same; no √Δ of a sum over residues."""
+        return PENALTIES if self.losses == "zero-one" else frozenset({"linear"})
 
     def competes(self, y: Any, y_hat: Any) -> bool:
         if self.losses == "residues" or y == y_hat:

@@ -71,7 +71,7 @@ class LinearForm(EstimatorForm):
         predictor: Any = self.estimator.model_.predictor
         assert isinstance(predictor, ClassPredictor)
         # As fit had as many columns and finite values, which were checked again.
-        given = as_rows(checked_features(self.estimator, X))
+        given = as_rows(checked_features(self.estimator, X), ordered=False)
         task: Any = self.estimator.model_.task
         some = given.n_rows if task.features is None else MAPPED_ROWS
         for start in range(0, given.n_rows, some):

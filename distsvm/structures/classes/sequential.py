@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distsvm import checks
-from distsvm.messages import Ascended, Ascent, Holding
+from distsvm.messages import Ascended, Ascent, Holding, Planes
 from distsvm.oracles.climber import Visits
 from distsvm.structures.classes.sequential_form import Lists, form_of
 from distsvm.vectors import Vector, compact
+from distsvm.workers.support import SupportTable
 
 if TYPE_CHECKING:
     from distsvm.structures.classes.oracle import ClassOracle
@@ -102,6 +103,19 @@ class SequentialBlock:
         """What the block had before the changes of the last round."""
         a, b = self.form.sum(self._before)
         return Holding(self._packed(a), b, self.number)
+
+    def support(self, taken: float) -> SupportTable:
+        """The classes with α > 0 if this part of the last round's changes was taken."""
+        now, oracle = self.form.lists, self.oracle
+        self._settle(taken)
+        lists, self.form.lists = self.form.lists, now
+        filled = np.arange(lists.output.shape[1]) < lists.filled[:, None]
+        row, slot = np.nonzero(filled & (lists.alpha > 0))
+        output, alpha = oracle.outputs(lists.output[row, slot]), lists.alpha[row, slot]
+        planes = Planes.linear(row, output, oracle.losses(row, output))
+        # With slack rescaling these α are those of planes that are not multiplied by their loss.
+        unit = oracle.zero_one if oracle.slack else 1.0
+        return SupportTable.of(oracle, planes, alpha / unit, self.number)
 
     def _settle(self, taken: float) -> None:
         if taken < 1:

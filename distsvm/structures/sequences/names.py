@@ -64,15 +64,16 @@ class Names:
         )
 
     def tolist(self) -> list[str]:
-        return [raw.decode("utf-8", "surrogatepass") for raw in self._raw()]
+        return [raw.decode("utf-8", "surrogatepass") for raw in self.raw()]
 
-    def _raw(self) -> list[bytes]:
+    def raw(self) -> list[bytes]:
+        """The bytes of each name."""
         data, starts = self.data.tobytes(), self.starts.tolist()
         return [data[a:b] for a, b in pairwise(starts)]
 
     def in_order(self) -> Names:
         """The names sorted by their bytes, which is the order of their letters' numbers."""
-        return self._of(sorted(self._raw()))
+        return self._of(sorted(self.raw()))
 
     @cached_property
     def keys(self) -> np.ndarray:
@@ -96,7 +97,7 @@ class Names:
         found = np.empty(len(names), dtype=np.int64)
         found[given] = np.where(keys[place] == names.keys[given], order[place], -1)
         here = np.flatnonzero(found >= 0)
-        found[here[~_equal(names, here, self, found[here])]] = -1
+        found[here[~equal_names(names, here, self, found[here])]] = -1
         return found
 
 
@@ -122,7 +123,7 @@ def merged(parts: Sequence[NameCounts]) -> NameCounts:
     counts = np.concatenate([np.zeros(0, np.int64), *(part.counts for part in parts)])
     own, first, group = np.unique(keys, return_index=True, return_inverse=True)
     other = np.flatnonzero(first[group] != np.arange(keys.size))
-    same = _equal(every, other, every, first[group[other]])
+    same = equal_names(every, other, every, first[group[other]])
     if not same.all():  # about one chance in 10⁸ for a million names
         i = int(other[~same][0])
         a, b = every.name(i), every.name(int(first[group[i]]))
@@ -133,7 +134,7 @@ def merged(parts: Sequence[NameCounts]) -> NameCounts:
     return NameCounts(names, sums)
 
 
-def _equal(a: Names, i: np.ndarray, b: Names, j: np.ndarray) -> np.ndarray:
+def equal_names(a: Names, i: np.ndarray, b: Names, j: np.ndarray) -> np.ndarray:
     """Whether name i[n] of a is name j[n] of b, for each n."""
     same = np.empty(i.size, dtype=bool)
     name_bytes.fill_same(

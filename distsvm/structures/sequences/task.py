@@ -188,7 +188,8 @@ class SequenceTask(Task):
         if not kept.size:
             n = Setting("min_count", self.min_count)
             raise DataError(message("the data has no features that occur {} times", n))
-        names = features.names[kept].in_order()
+        names = features.names if kept.size == len(features) else features.names[kept]
+        names = names.in_order()
         return replace(self, n_features=kept.size, name_bytes=names.data, name_starts=names.starts)
 
     def check_settings(self) -> None:

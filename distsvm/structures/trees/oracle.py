@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections import Counter
 from collections.abc import Sequence
@@ -226,6 +227,23 @@ class ParseOracle(Oracle):
                 sentence = self._tagged(number)
             trees.append(decode(self.grammar, row, sentence))
         return trees
+
+    def public_of(self, planes: Planes) -> list[Tree]:
+        rows = TreeRows(planes.output.values, planes.output.starts, planes.row)
+        return (self if self.sentences else self._with_numbers()).public(rows)
+
+    def _with_numbers(self) -> ParseOracle:
+        """Return the same oracle with numbers in the place of words that were not read."""
+        new = copy.copy(self)
+        new.sentences = [
+            tuple((f"word {k + 1}", self._tag_of(number)) for k, number in enumerate(row))
+            for row in (self.words.row(i).tolist() for i in range(self.n))
+        ]
+        return new
+
+    def _tag_of(self, number: int) -> str:
+        """Return the given tag with this number; the tags of words are in the trees."""
+        return "" if self.lexicon is not None else self.grammar.label(number)
 
     def unfit(self) -> dict[int, str]:
         return self._unfit

@@ -186,7 +186,7 @@ def raise_example(problem, whole, i, sigma, max_steps, tol, room):
         gain = exact_step(value, y, alpha, rest, curvature, room.step)
     else:
         gram_of_all(problem, i, room)
-        gain = climb(value, room.gram, alpha, whole.total[i], sigma, max_steps, tol, room.step)
+        gain = climb(value, room.gram, alpha, whole.total[i], 0.0, sigma, max_steps, tol, room.step)
     linear = 0.0
     for a in range(room.change.size):
         room.change[a], room.columns[a] = 0.0, a

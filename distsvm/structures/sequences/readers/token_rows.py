@@ -114,12 +114,15 @@ class _Batch:
             codes = self._codes(terms[0])
             seen = np.zeros(value_of.size, dtype=bool)
             seen[codes] = True
-            values, place = np.unique(value_of[seen], return_inverse=True)
-            column = np.full(value_of.size, -1, dtype=np.int32)
-            n_none = np.count_nonzero(values < 0)
+            own = value_of[seen]
+            column_of = np.full(len(texts) + 1, -1, dtype=np.int32)  # the last is for no value
+            column_of[own] = 0
+            used = np.flatnonzero(column_of[:-1] == 0)
             label = label_of(terms)
-            names = [label + texts[v] for v in values[n_none:].tolist()]
-            column[seen] = np.concatenate([np.full(n_none, -1), self._columns(names)])[place]
+            column_of[used] = self._columns([label + texts[v] for v in used.tolist()])
+            column_of[-1] = -1
+            column = np.full(value_of.size, -1, dtype=np.int32)
+            column[seen] = column_of[own]
             return column, codes
         return self._combination(terms)
 
