@@ -66,11 +66,14 @@ class Summary(Summed):
         Examples of weight > 0; 0 where the task does not count them.
     columns : tuple of str, optional
         The names of the columns, where they have some.
+    seen : optional
+        Moments and a sample of the rows of features (distsvm.kernel_functions.sampling.Seen), for
+        tasks with a kernel function or a feature map.
     """
 
     RULES: ClassVar = {
         "labels": _first, "counts": _first, "least_column": min, "n_columns": max,
-        "largest": _both(_larger), "columns": lambda a, b: a or b,
+        "largest": _both(_larger), "columns": lambda a, b: a or b, "seen": _both(plus),
     }  # fmt: skip
 
     n_examples: int
@@ -82,6 +85,7 @@ class Summary(Summed):
     largest: np.ndarray | None = None
     n_weighted: int = 0
     columns: tuple[str, ...] | None = None
+    seen: Any = None
 
     def __add__(self, other: Summary) -> Summary:
         labels, counts = None, None
@@ -467,3 +471,92 @@ class Violated:
         return replace(
             self, **own, index=self.index[entries], value=self.value[entries], output=output
         )
+
+
+# --- solvers that work with kernel values --------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """w = Σ α·a of some cuts in round `number`; `ids` are those of all cuts in use.
+
+    Parameters
+    ----------
+    number : int
+    ids : tuple of int
+    alpha : float64 array of the same length
+    """
+
+    number: int
+    ids: tuple[int, ...]
+    alpha: np.ndarray
+
+
+@dataclass(frozen=True)
+class Missing:
+    """The answer of a part that lacks these cuts, because its worker was built again."""
+
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Searched(Summed):
+    """The planes that a search found at one w: sums over a shard, or over draws from it.
+
+    Parameters
+    ----------
+    value, square : float
+        Σ c_i·H_i(w) and Σ c_i·H_i(w)²; of draws without the weights.
+    q : float
+        Σ c_i·q_i, or Σ q_i of draws.
+    candidates : float
+        Σ c_i of the examples with q_i > 0.
+    n_candidates, n_calls, n_values : int
+        Their number; oracle calls; kernel values that were computed for this answer.
+    late : bool
+        Whether the time limit came before.
+    """
+
+    RULES: ClassVar = {"late": or_}
+
+    value: float = 0.0
+    square: float = 0.0
+    q: float = 0.0
+    candidates: float = 0.0
+    n_candidates: int = 0
+    n_calls: int = 0
+    n_values: int = 0
+    late: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """One shard's share of a cut: Σ weight·p of its planes, and each of them.
+
+    Parameters
+    ----------
+    example : int64 array of shape (m,)
+        The row in the shard.
+    key : int64 array of shape (m,)
+        Of the plane's output.
+    weight, q, c : float64 arrays of shape (m,)
+        The weight in the sum, q of the plane, and the weight c_i of the example.
+    starts, atom, codes, explicit : arrays
+        p of each plane, as in joint.Entries; atoms by their place in `number`.
+    number : int64 array
+        The atoms that occur, by their numbers in the shard, increasing.
+    anchors : Rows
+        These atoms as the right side of blocks.
+    """
+
+    example: np.ndarray
+    key: np.ndarray
+    weight: np.ndarray
+    q: np.ndarray
+    c: np.ndarray
+    starts: np.ndarray
+    atom: np.ndarray
+    codes: np.ndarray
+    explicit: np.ndarray
+    number: np.ndarray
+    anchors: Any

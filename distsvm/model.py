@@ -213,10 +213,14 @@ class Model:
     def pieces(self, data: Dataset) -> Sequence[ShardSpec]:
         """Return the data in pieces, few of which over_pieces has in memory at a time.
 
-        Files are cut into pieces of about 32 MB, or 1 MB where examples are more than rows.
+        Files are cut into pieces of about 32 MB, or 1 MB where examples are more than rows; and
+        into smaller ones, as is data in memory, where the task maps rows to larger ones.
         """
         size = TABLE_BYTES if self.task.tables else PIECE_BYTES
         n_bytes = data.n_bytes
+        if self.task.growth > 1:
+            size = ceil(size / self.task.growth)
+            n_bytes = getattr(data, "held_bytes", None) if n_bytes is None else n_bytes
         return data.specs(None if n_bytes is None else max(1, ceil(n_bytes / size)))
 
     def over_pieces(

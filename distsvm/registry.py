@@ -150,6 +150,7 @@ SOLVERS: Registry[type[Solver]] = Registry(
         "multi-plane": "distsvm.solvers.multi_plane:MultiPlane",
         "sequential-dual": "distsvm.solvers.sequential_dual:SequentialDual",
         "n-slack": "distsvm.solvers.n_slack:NSlack",
+        "sampled-cuts": "distsvm.solvers.sampled_cuts:SampledCuts",
     },
 )
 

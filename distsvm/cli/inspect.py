@@ -15,7 +15,7 @@ from distsvm.cli.output import Output
 from distsvm.cli.parser import Parser
 from distsvm.cli.parts import Inspection, add_parts, check_model_flags, helps, part_of
 from distsvm.cli.strongest import listed
-from distsvm.cli.summary import CERTIFICATES, REASONS, in_words, own_rows
+from distsvm.cli.summary import CERTIFICATES, REASONS, about_rows, in_words, own_rows
 from distsvm.errors import DAMAGE, ConfigError, DistSVMError, ModelError
 from distsvm.kinds import truth, whole
 from distsvm.model import Model
@@ -129,6 +129,7 @@ def _certificate_rows(model: Model) -> list[tuple[str, str]]:
     kind = facts["certificate"]
     return [
         ("certificate", f"{kind}: {CERTIFICATES.get(kind, '')}"),
+        *about_rows(str(facts.get("certified_for", ""))),
         ("primal", value(facts["primal"])),
         ("dual", value(facts["dual"])),
         ("gap", f"{small(facts['gap'])}; gap/C {small(facts['gap'] / facts['C'])}; asked for: "

@@ -48,6 +48,9 @@ class Problem:
         The largest loss that the task claims, and max ‖ψ‖² if it is known: for theorems.
     enumerates, weighs_features : bool
         The task's attributes of these names.
+    memory_mb : float or None
+        The limit of a worker's memory, for solvers that keep all examples in it.
+    n_workers : int
     """
 
     C: float
@@ -61,6 +64,8 @@ class Problem:
     square_radius: float | None = None
     enumerates: bool = False
     weighs_features: bool = False
+    memory_mb: float | None = None
+    n_workers: int = 1
 
     def working_eps(self, dual: float) -> float:
         """Return the eps to work towards at this dual value; see Target."""
@@ -123,6 +128,9 @@ class Solver(ABC, Generic[R, S]):
         Whether it needs all examples in memory.
     warm_up : tuple of dict
         Settings of training that together use all its kernels, for `distsvm warm-up`.
+    keeps_examples : bool
+        Whether workers of limited memory keep their examples in it all the same; then the solver
+        keeps the rest within the limit.
     """
 
     name: ClassVar[str]
@@ -139,6 +147,7 @@ class Solver(ABC, Generic[R, S]):
     has_blocks: ClassVar[bool] = True
     in_memory: ClassVar[bool] = False
     warm_up: ClassVar[tuple[dict[str, Any], ...]] = ({},)
+    keeps_examples: ClassVar[bool] = False
 
     problem: Problem
     options: SolverOptions
@@ -215,6 +224,7 @@ class Solver(ABC, Generic[R, S]):
 CAPABILITIES = {
     "planes": "sums of planes (accumulate and values)",
     "steps": "steps of the dual over held planes (vectors)",
+    "kernel": "values of a kernel function (joint_kernel)",
     "sequential": "exact steps of the dual over all outputs of an example (sequential)",
 }
 """Capabilities of an oracle that a solver may need, in words."""

@@ -46,13 +46,15 @@ class TrainResult:
         With the w of the best certified primal.
     certificate : str
         The kind of primal and gap: "exact", "upper bound" (the oracle only bounds its maximum; or
-        no w has been certified yet and the model is w = 0, where no loss is above the largest), or
-        "none".
+        no w has been certified yet and the model is w = 0, where no loss is above the largest),
+        "estimate" (the primal is the upper end of a 95% confidence interval of P(w), from a sample
+        of the examples), or "none".
     primal, dual, gap : float
         P(w) of the model, the best dual value, and their difference: the optimum lies between.
     stop_reason : str
         "eps", "rel_gap", "max_rounds", "max_seconds", "validation" (no lower loss there),
-        "precision" (rounding allows no more), or "interrupted".
+        "precision" (rounding allows no more), "own rule" (the method's own rule, without a gap that
+        is small enough), or "interrupted".
     n_rounds, n_oracle_calls, n_cache_hits : int
         An oracle call searches all outputs of one example, also within a visit of the dual ascent;
         a cache hit searches only planes in memory.
@@ -140,6 +142,14 @@ class TrainResult:
         """The solver's own columns of the last round, by name."""
         return self.history[-1].own
 
+    @property
+    def certified_for(self) -> str:
+        """The problem that the certificate is about, such as "the low-rank problem".
+
+        Empty where it is the problem of the inputs themselves.
+        """
+        return self.model.task.certified_for
+
     n_cuts = _own_column("n_cuts")
     n_support_cuts = _own_column("n_support_cuts")
     n_support_planes = _own_column("n_support_planes")
@@ -148,8 +158,12 @@ class TrainResult:
     @property
     def in_words(self) -> str:
         """The certificate and its cost, in one sentence."""
+        about = f", certified for {self.certified_for}" if self.certified_for else ""
+        upper = f"≤ {self.primal:.6g} ({self.certificate}{about})"
+        if self.certificate == "estimate":
+            upper = f"≤ {self.primal:.6g} with a confidence of 95% (estimate)"
         return (
-            f"{self.dual:.6g} ≤ optimum ≤ {self.primal:.6g} ({self.certificate}), gap "
+            f"{self.dual:.6g} ≤ optimum {upper}, gap "
             f"{self.gap:.3g}, after {self.n_rounds} rounds, {self.n_oracle_calls} oracle calls and "
             f"{self.seconds['total']:.2f} s"
         )
@@ -171,6 +185,8 @@ class TrainResult:
         data = {k: v for k, v in self.__dict__.items() if k not in left_out}
         return data | self.own | {
             "solver": self.solver,
+            "certified_for": self.certified_for,
+            "map": self.model.task.map_facts(),
             "activity": [
                 {"worker": a.worker, "shards": list(a.shards), "busy_s": a.busy_s,
                  "n_restarts": a.n_restarts}

@@ -97,6 +97,7 @@ class Choice:
             max_rounds=config.max_rounds, seed=config.random_state or 0,
             largest_loss=task.largest_loss if task.compiled and not task.enumerates else None,
             enumerates=task.enumerates, weighs_features=task.weighs_features,
+            memory_mb=config.worker_memory_mb, n_workers=executor.n_workers,
         )  # fmt: skip
         return self.solver(problem, self.solver.settled(options, task, place))
 

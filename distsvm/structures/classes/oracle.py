@@ -58,7 +58,7 @@ class ClassOracle(Oracle):
 
     def __init__(self, task: ClassTask, shard: Shard, rescaling: str) -> None:
         super().__init__(task, shard, rescaling)
-        self.rows = _shifted(shard.x, task, shard)  # type: ignore[arg-type]
+        self.rows = task.mapped(_shifted(shard.x, task, shard))  # type: ignore[arg-type]
         self.truth: np.ndarray | None = None
         self.others: list[Any] = []  # true labels that are no classes; see ClassTask.encode
         if shard.y is not None:
@@ -110,13 +110,17 @@ class ClassOracle(Oracle):
         return scores
 
     def separate(self, view: Any, rows: np.ndarray) -> Separation:
+        return self.separate_scores(self.scores(view, rows), rows)
+
+    def separate_scores(self, scores: np.ndarray, rows: np.ndarray) -> Separation:
+        """The most violated classes, given ⟨w, Ψ(x, ŷ)⟩ of every class, shape (m, k)."""
         output, q, value = (
             np.empty(rows.size, np.int32),
             np.empty(rows.size),
             np.empty(rows.size),
         )
         class_kernels.most_violated(
-            self.scores(view, rows),
+            scores,
             self.truths(rows),
             self._searched,
             self.slack,
@@ -360,16 +364,16 @@ class ClassOracle(Oracle):
 def _shifted(x: Rows, task: ClassTask, shard: Shard) -> Rows:
     """Return the rows with columns counted from 0, refused if they do not fit the task."""
     if isinstance(x, DenseRows):
-        if x.n_columns != task.n_features:
+        if x.n_columns != task.n_columns:
             raise DataError(
-                f"the data ({shard.source}) has {x.n_columns} features, expected {task.n_features}"
+                f"the data ({shard.source}) has {x.n_columns} features, expected {task.n_columns}"
             )
         return DenseRows(frozen(x.values))
     base = 0 if x.zero_based else task.index_base
-    if x.n_columns - base > task.n_features:
+    if x.n_columns - base > task.n_columns:
         raise DataError(
             f"the data ({shard.source}) has {x.n_columns - base} features, "
-            f"expected {task.n_features}"
+            f"expected {task.n_columns}"
         )
     columns = x.columns
     if base:
@@ -379,7 +383,7 @@ def _shifted(x: Rows, task: ClassTask, shard: Shard) -> Rows:
                 f"model was trained on counts columns from {base}"
             )
         columns = columns - base
-    return SparseRows(frozen(x.values), frozen(columns), frozen(x.starts), task.n_features)
+    return SparseRows(frozen(x.values), frozen(columns), frozen(x.starts), task.n_columns)
 
 
 def _dense_codes(codes: Codes, r: int) -> np.ndarray | None:

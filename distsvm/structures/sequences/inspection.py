@@ -27,6 +27,7 @@ def facts(args: argparse.Namespace, model: Model) -> dict[str, Any]:
 
     return {
         "tags": tags,
+        "map": None if task.features is None else task.features.in_words(),
         "n_features": task.n_features,
         "features": _kind(task),
         "order": task.order,
@@ -47,6 +48,7 @@ def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     found = [
         ("tags", f"{len(facts['tags'])}: {listed(facts['tags'])}"),
         ("features", f"{count(facts['n_features'])}, {facts['features']}"),
+        *([] if facts["map"] is None else [("map", facts["map"])]),
         ("order", str(facts["order"])),
         ("loss", times(facts["loss"], facts["loss_scale"])),
     ]

@@ -42,7 +42,15 @@ def packed(shard: Shard) -> Shard:
 
 
 def tokens_of(x: SequenceRows, task: SequenceTask, shard: Shard) -> tuple[SparseRows, np.ndarray]:
-    """Return the tokens with the task's columns, without unknown ones, and the starts."""
+    """Return the tokens, mapped where the task has a feature map, and the starts."""
+    tokens, starts = columns_of_tokens(x, task, shard)
+    return task.mapped(tokens), starts
+
+
+def columns_of_tokens(
+    x: SequenceRows, task: SequenceTask, shard: Shard
+) -> tuple[SparseRows, np.ndarray]:
+    """Return the tokens with the task's own columns, without unknown ones, and the starts."""
     starts = np.asarray(x.starts, dtype=np.int64)
     rows = x.tokens.rows(int(starts[0]), int(starts[-1]))
     values, columns, entries = rows.arrays()
@@ -53,7 +61,7 @@ def tokens_of(x: SequenceRows, task: SequenceTask, shard: Shard) -> tuple[Sparse
     columns = place[columns]
     hashed = task.hash_bits is not None and x.names is not None
     longest = int(np.diff(entries).max(initial=0))
-    tokens = in_order(values, columns, entries, longest, task.n_features, hashed)
+    tokens = in_order(values, columns, entries, longest, task.n_columns, hashed)
     return tokens, frozen(starts)
 
 

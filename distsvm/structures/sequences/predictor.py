@@ -107,6 +107,7 @@ class TagPredictor(Predictor):
             return None  # what a longer token repeats is added up where shards are made
         if given.values.dtype.kind == "f" and not np.isfinite(given.values).all():
             return None
-        hashed, n = self._task.hash_bits is not None, self._task.n_features
+        task = self._task
+        hashed, n = task.hash_bits is not None, task.n_columns
         tokens = in_order(given.values, columns, given.entries, given.longest, n, hashed)
-        return self.frame.beside(tokens, given.starts)
+        return self.frame.beside(task.mapped(tokens), given.starts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -17,20 +17,24 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from distsvm import checks
+from distsvm.data.features import SparseRows, frozen
 from distsvm.data.shard import Shard
 from distsvm.data.templates import hashed_columns
 from distsvm.errors import ConfigError, DataError
+from distsvm.feature_maps import FeatureMap
+from distsvm.feature_maps.base import same_map
 from distsvm.kinds import choice, whole
 from distsvm.messages import Summary
 from distsvm.options import checked, option
 from distsvm.oracles.shared_options import loss_scale_option, unfit_option
-from distsvm.oracles.task import PENALTIES, Task
+from distsvm.oracles.task import LATER, PENALTIES, Task
 from distsvm.structures.sequences.names import Names
 from distsvm.structures.sequences.oracle import SequenceOracle
-from distsvm.structures.sequences.packing import packed
+from distsvm.structures.sequences.packing import packed, tokens_of
 from distsvm.structures.sequences.predictor import TagPredictor
 from distsvm.structures.sequences.rows import SequenceRows, pack_sequences, pack_tags
 from distsvm.structures.sequences.rules import Rules, forbidden_pairs
+from distsvm.structures.sequences.seen_tokens import in_columns_of, tokens_seen
 from distsvm.structures.sequences.summary import SequenceSummary, summarise_sequences
 from distsvm.vectors import SparseVector
 from distsvm.wording import Setting, message
@@ -67,6 +71,9 @@ class SequenceTask(Task):
         What their fields declare; for `allowed` see forbidden_pairs.
     labels : array of str, or None
         None takes the tags that the data has, in increasing order.
+    features : FeatureMap, optional
+        What maps the features of every token; then `n_features` counts what the map gives, and the
+        dictionary has its columns. See distsvm.feature_maps.
     """
 
     losses: str = option(
@@ -98,6 +105,7 @@ class SequenceTask(Task):
     name_starts: np.ndarray | None = None
     longest: int = 1
     mean_length: float = 0.0
+    features: FeatureMap | None = field(default=None, metadata=LATER)
 
     rescalings: ClassVar[frozenset[str]] = frozenset({"margin", "slack"})
     penalties: ClassVar[frozenset[str]] = PENALTIES
@@ -109,7 +117,11 @@ class SequenceTask(Task):
     # --- what prepare() learns -------------------------------------------------------------
 
     def scan(self, shard: Shard) -> SequenceSummary:
-        return summarise_sequences(packed(shard))
+        shard = packed(shard)
+        found = summarise_sequences(shard)
+        if self.features is None or self.features.is_prepared:
+            return found
+        return replace(found, seen=tokens_seen(self.features, shard.x))  # type: ignore[arg-type]
 
     def packed(self, shard: Shard) -> Shard:
         return packed(shard)
@@ -133,7 +145,20 @@ class SequenceTask(Task):
         if unknown.size:
             raise DataError(f"tag {str(unknown[0])!r} is not among the tags {task.shown_labels()}")
         task.forbidden()  # refuses rules that are none
-        return task._with_features(summary)
+        if self.features is None:
+            return task._with_features(summary)
+        if self.features.is_prepared:
+            return replace(task, n_features=self.features.n_features)
+        return (
+            replace(task, features=None)._with_features(summary)._with_map(self.features, summary)
+        )
+
+    def _with_map(self, features: FeatureMap, summary: SequenceSummary) -> SequenceTask:
+        """With the map that is made from what was seen of all tokens."""
+        if features.is_split:
+            raise ConfigError("basis_reading", "pairs", "shared, for sequences")
+        made = features.prepared(in_columns_of(self, summary.seen))
+        return replace(self, features=made, n_features=made.n_features)
 
     def _with_features(self, summary: SequenceSummary) -> SequenceTask:
         """Return the task with columns of features: by dictionary, hash, or number."""
@@ -185,14 +210,45 @@ class SequenceTask(Task):
             raise ValueError(f"{labels.size} tags, expected 1 to {MAX_LABELS}")
         checks.increasing("labels", labels)
         self.forbidden()
-        if self.hash_bits is not None and self.n_features != 1 << self.hash_bits:
-            raise ValueError(f"{self.n_features} features with hash_bits={self.hash_bits}")
+        if self.features is not None and self.features.n_features != self.n_features:
+            raise ValueError(f"{self.n_features} features, the feature map gives others")
+        if self.hash_bits is not None and self.n_columns != 1 << self.hash_bits:
+            raise ValueError(f"{self.n_columns} features with hash_bits={self.hash_bits}")
         if self.name_bytes is None and self.name_starts is None:
             return
         data = checks.vector("name_bytes", self.name_bytes, "u1")
-        starts = checks.vector("name_starts", self.name_starts, "i8", self.n_features + 1)
+        starts = checks.vector("name_starts", self.name_starts, "i8", self.n_columns + 1)
         if starts[0] != 0 or starts[-1] != data.size or (np.diff(starts) < 0).any():
             raise ValueError("name_starts does not cut name_bytes into names")
+
+    @property
+    def n_columns(self) -> int:
+        """Features of tokens as they are given: `n_features` unless they are mapped."""
+        return self.n_features if self.features is None else self.features.n_columns
+
+    @property
+    def growth(self) -> float:  # type: ignore[override]
+        return 1.0 if self.features is None else 3.0 * self.features.growth  # columns beside values
+
+    @property
+    def certified_for(self) -> str:  # type: ignore[override]
+        return "" if self.features is None else self.features.certified_for
+
+    def map_facts(self) -> dict[str, Any] | None:
+        return None if self.features is None else self.features.facts()
+
+    def mapped(self, tokens: SparseRows) -> SparseRows:
+        """Return tokens as the kernels take them: rows that store every feature, where mapped.
+
+        Values are float64, for which the kernels are compiled anyway.
+        """
+        if self.features is None:
+            return tokens
+        values = self.features.transform(tokens).values.astype(np.float64)
+        n, k = values.shape
+        columns = np.tile(np.arange(k, dtype=np.int32), n)
+        entries = np.arange(0, n * k + 1, k, dtype=np.int64)
+        return SparseRows(frozen(values.reshape(-1)), frozen(columns), frozen(entries), k)
 
     # --- tags and features as numbers ------------------------------------------------------
 
@@ -218,7 +274,7 @@ class SequenceTask(Task):
             if self.dictionary is not None:
                 raise DataError("the features have only numbers, the model knows them by name")
             own = np.arange(x.tokens.n_columns)
-            return np.where(own < self.n_features, own, -1)
+            return np.where(own < self.n_columns, own, -1)
         if self.dictionary is not None and self.hash_bits is None:
             return self.dictionary.find(x.encoded_names)
         return self.columns_of(x.names.tolist())
@@ -284,8 +340,8 @@ class SequenceTask(Task):
         rows = pack_sequences([x])
         if len(codes) != rows.tokens.n_rows:
             raise DataError(f"{len(codes)} tags for {rows.tokens.n_rows} tokens")
-        values, columns, entries = rows.tokens.arrays()
-        own = self.places(rows)[columns]
+        tokens, _ = tokens_of(rows, self, Shard(rows, None, None))  # type: ignore[arg-type]
+        values, own, entries = tokens.arrays()
         counts: dict[int, float] = {}
         firsts = np.cumsum([0, *(math.prod(shape) for shape in self._shapes)]).tolist()
 
@@ -296,8 +352,7 @@ class SequenceTask(Task):
 
         for t, code in enumerate(codes):
             for e in range(entries[t], entries[t + 1]):
-                if own[e] >= 0:
-                    count("emissions", own[e], code, value=float(values[e]))
+                count("emissions", own[e], code, value=float(values[e]))
         for before, after in pairwise(codes):
             count("transitions", before, after)
         if codes:
@@ -367,6 +422,8 @@ class SequenceTask(Task):
                     type(self).__name__,
                 )
             )
+        if not same_map(self.features, earlier.features):
+            raise ConfigError(message("{start}: the earlier model has another feature map"))
         if earlier.order > self.order:
             raise ConfigError(
                 message(
@@ -403,6 +460,8 @@ class SequenceTask(Task):
             raise ConfigError(
                 message("{start}: one model knows features by name, the other by number")
             )
+        if self.features is not None:
+            return np.arange(self.n_features)
         if self.dictionary is not None and earlier.dictionary is not None:
             return self.dictionary.find(earlier.dictionary)
         own = np.arange(earlier.n_features)
