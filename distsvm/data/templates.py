@@ -98,7 +98,7 @@ def register_word_function(name: str, function: WordFunction) -> None:
 def _word_function(name: str) -> WordFunction | None:
     if name in _registered:
         return _registered[name]
-    return WORD_FUNCTIONS[name] if name in WORD_FUNCTIONS else None
+    return WORD_FUNCTIONS.get(name)
 
 
 @dataclass(frozen=True)
