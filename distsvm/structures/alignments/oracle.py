@@ -12,7 +12,6 @@ from distsvm import checks
 from distsvm.data.features import frozen
 from distsvm.data.ragged import Ragged, offsets, spread
 from distsvm.data.shard import Names, Shard
-from distsvm.messages import Planes
 from distsvm.oracles.climber import Flat
 from distsvm.oracles.oracle import Oracle
 from distsvm.oracles.packing import Numbering
@@ -115,15 +114,17 @@ class AlignmentOracle(Oracle):
             found = self._align(view.scoring, which, zero, truth)
         else:
             found = self._align(view.scoring, which, self._best(view.scoring, which, truth))
-        planes = Planes.linear(which, found, self.losses(which, found))
-        value = self.values(view, planes)
+        loss = self.losses(which, found)
+        value = self.values(view, self.planes_of(which, found, loss))
         better = value > 0  # the truth where nothing is, be it by rounding
         values = np.where(np.repeat(better, found.lengths), found.values, truth.values)
-        planes = Planes.linear(
-            which, Ragged(values, found.starts), np.where(better, planes.loss, 0.0)
-        )
+        loss = np.where(better, loss, 0.0)
+        planes = self.planes_of(which, Ragged(values, found.starts), loss)
         value = np.where(better, value, 0.0)
         return Separation(planes, value, value, exact=True)
+
+    def least_losses(self, rows: np.ndarray) -> np.ndarray:
+        return np.full(rows.size, float(self.task.loss_scale))
 
     def decode(self, view: AlignmentView, which: np.ndarray) -> Ragged:
         return self._align(view.scoring, which, self._best(view.scoring, which))

@@ -17,7 +17,7 @@ from distsvm.kinds import Kind, choice, text, truth
 from distsvm.messages import Summary
 from distsvm.options import check_fields, option
 from distsvm.oracles.shared_options import loss_scale_option
-from distsvm.oracles.task import Task
+from distsvm.oracles.task import PENALTIES, Task
 from distsvm.structures.alignments.alignment import (
     Alignment,
     Sequences,
@@ -253,6 +253,11 @@ class AlignmentTask(Task):
     @property
     def rescalings(self) -> frozenset[str]:  # type: ignore[override]
         return frozenset({"margin"} if self.losses == "residues" else {"margin", "slack"})
+
+    @property
+    def penalties(self) -> frozenset[str]:
+        """All where every decoy has one loss, so that the best one is the most violated."""
+        return PENALTIES if self.losses == "zero-one" else frozenset({"linear"})
 
     @property
     def largest_loss(self) -> float:  # type: ignore[override]
