@@ -7,9 +7,10 @@ Two workers against one: python benchmarks/two_workers.py --task alignment
 
 errors and planes: the synthetic model of the paper (20 letters, length 50, 10 decoys). The error is
 the share of test examples in which a decoy wins, of 200 in each sample. SVM2 has squared slacks,
-SVM1 the hinge loss, both one C for the mean of all examples. The generative model has log P(a, b) / (P(a)·P(b)), with one
-added to each count of a pair in the given alignments, and a gap score that is given. Published
-figures are those of an SVM with squared slacks, whose C has another unit.
+SVM1 the hinge loss, both one C for the mean of all examples. The generative model has
+log P(a, b) / (P(a)·P(b)), with one added to each count of a pair in the given alignments, and a gap
+score that is given. Published figures are those of an SVM with squared slacks, whose C has another
+unit.
 
 speed: local alignment with affine gaps of pairs of equal length, scores alone and with the
 alignment, in cells a second on one core. All programs find the same scores of the same pairs, in

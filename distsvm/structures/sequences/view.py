@@ -40,7 +40,7 @@ def chain_view(
     """The chain's weights, times their features' scale, as tables; −inf where rules forbid."""
     n = parts.start.size
     if scale != 1:
-        parts = Chain(*(scale * part for part in parts[:-1]), parts.steps)
+        parts = Chain(*[scale * part for part in parts])
     pairs, first, last = forbidden
     start = np.where(first, -np.inf, parts.start)
     end = np.where(last, -np.inf, parts.end)

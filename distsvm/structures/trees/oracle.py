@@ -144,7 +144,7 @@ class ParseOracle(Oracle):
         return Spans(
             self.n_templates, table.pair_starts, table.pair_rule, pair_weight,
             *_arrays(self.grammar.chain_rules), self.grammar.step_rule, len(self.grammar.rules),
-            *_arrays(own),  # type: ignore[arg-type]
+            *_arrays(own),
         )  # fmt: skip
 
     def view(self, w: np.ndarray) -> ParseView:
