@@ -51,7 +51,7 @@ def trained(n: int, seed: int, C: float, eps: float, penalty: str = "linear") ->
     task = AlignmentTask(alphabet=LETTERS)
     data = make_alignments(n, seed=1000 * seed + n)
     return train(
-        task, *data, C=C, eps=eps, solver="multi-plane", executor="serial", n_blocks=1,
+        task, *data, C=C, eps=eps, solver="n-slack", executor="serial", n_blocks=1,
         penalty=penalty,
     )  # fmt: skip
 

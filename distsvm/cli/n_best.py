@@ -12,7 +12,7 @@ from distsvm.cli.writer import Writer
 from distsvm.data.shard import ShardSpec
 from distsvm.kinds import whole
 
-FLAGS = {"n_best": "--n-best"}
+N_BEST = {"n_best": "--n-best"}
 
 
 def add_n_best(group: Group) -> None:

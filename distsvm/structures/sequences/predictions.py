@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from distsvm.cli import n_best
-from distsvm.cli.n_best import Best, add_n_best
+from distsvm.cli.n_best import N_BEST, Best, add_n_best
 from distsvm.cli.output import Output
 from distsvm.cli.parser import ABSENT, Group
 from distsvm.cli.parts import Predictions
@@ -18,7 +17,7 @@ from distsvm.kinds import truth
 from distsvm.model import Model
 from distsvm.structures.sequences.answers import best_tags
 
-FLAGS = {"columns": "--columns", **n_best.FLAGS}
+FLAGS = {"columns": "--columns", **N_BEST}
 
 
 def add(group: Group) -> None:

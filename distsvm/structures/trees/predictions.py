@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from distsvm.cli import n_best
 from distsvm.cli.drawings import FLAGS, Drawings, add_drawing
-from distsvm.cli.n_best import Best, add_n_best
+from distsvm.cli.n_best import N_BEST, Best, add_n_best
 from distsvm.cli.output import Output
 from distsvm.cli.parts import Predictions
 from distsvm.cli.writer import Writer
@@ -52,6 +51,6 @@ PREDICTIONS = Predictions(
     "in brackets, and flat under TOP where a sentence is outside the grammar or too long for the "
     "model's --memory-mb; a note counts these",
     writer,
-    FLAGS | n_best.FLAGS,
+    FLAGS | N_BEST,
     (add_drawing, add_n_best),
 )
