@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -39,10 +39,10 @@ def reference_of(function: Any) -> str | None:
     if not module or "<" in name:
         return None
     try:
-        found: Any = importlib.import_module(module)
+        found: Any = sys.modules[module]
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError):
+    except (KeyError, AttributeError):
         return None
     return f"{module}:{name}" if found is function else None
 

@@ -8,11 +8,12 @@ from distsvm import Callback, load_model, train
 from distsvm.structures.sequences.task import SequenceTask
 
 INPUTS, OUTPUTS = chains(48)
-CONFIG = {"C": 30.0, "eps": 0.02, "n_shards": 3, "n_blocks": 3}
+CONFIG = {"C": 30.0, "eps": 0.02, "n_shards": 3}
 
 
-def go(task=None, executor="serial", **more):
-    return train(task or SequenceTask(), INPUTS, OUTPUTS, executor=executor, **CONFIG | more)
+def go(task=None, executor="serial", solver="auto", **more):
+    config = CONFIG | {"n_blocks": 1 if solver == "n-slack" else 3, "solver": solver} | more
+    return train(task or SequenceTask(), INPUTS, OUTPUTS, executor=executor, **config)
 
 
 @pytest.mark.parametrize("solver", ["one-slack", "multi-plane", "n-slack"])
