@@ -73,8 +73,8 @@ ALLOWED = {
 # know more; a task, which every worker imports, may not.
 CONTRACTS = ORACLES | {"workers"}
 WORDS = {f"cli.{name}" for name in (
-    "counts", "drawings", "formatting", "output", "parser", "parts", "signs", "small_files",
-    "strongest", "targets", "writer",
+    "counts", "drawings", "formatting", "n_best", "output", "parser", "parts", "signs",
+    "small_files", "strongest", "targets", "writer",
 )}  # fmt: skip
 SEEN = CONTRACTS | {"model"} | WORDS
 OF_STRUCTURES = {

@@ -83,6 +83,17 @@ def tags_ascent():
     )
 
 
+def tags_more_ascent():
+    _, data, config = tags_ascent()
+    more = {"transition_scale": 0.5, "transition_features": "s1; s2", "tag_weight": {"A": 3}}
+    return SequenceTask(**more), data, config | {"rescaling": "slack"}
+
+
+def trees_spans_ascent():
+    _, data, config = trees_ascent()
+    return ParseTask("f1", span_features="default"), data, config
+
+
 def trees_ascent():
     trees = make_treebank(30, max_length=8, seed=1)
     examples = [(tree.sentence(), tree) for tree in trees]
@@ -165,7 +176,8 @@ PROBLEMS = {
     make.__name__: make
     for make in (
         dense, dense32, csr, chains, dense_ascent, csr_ascent, chains_ascent, tags_ascent,
-        trees_ascent, codes_ascent, taxonomy, taxonomy_ascent, pairs_ascent, words_ascent,
+        tags_more_ascent, trees_ascent, trees_spans_ascent, codes_ascent, taxonomy,
+        taxonomy_ascent, pairs_ascent, words_ascent,
         alignments, alignments_ascent, residues_ascent,
         dense_sequential, csr_sequential,
     )

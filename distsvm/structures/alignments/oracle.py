@@ -123,6 +123,9 @@ class AlignmentOracle(Oracle):
         value = np.where(better, value, 0.0)
         return Separation(planes, value, value, exact=True)
 
+    def least_losses(self, rows: np.ndarray) -> np.ndarray:
+        return np.full(rows.size, float(self.task.loss_scale))
+
     def decode(self, view: AlignmentView, which: np.ndarray) -> Ragged:
         return self._align(view.scoring, which, self._best(view.scoring, which))
 
@@ -135,9 +138,6 @@ class AlignmentOracle(Oracle):
                 *self._true_lengths(which), wrong,
             )  # fmt: skip
         return self.task.loss_scale * wrong
-
-    def least_losses(self, rows: np.ndarray) -> np.ndarray | None:
-        return np.full(rows.size, self.task.loss_scale)
 
     def public(self, outputs: Ragged) -> list[Alignment]:
         return [_alignment(outputs.row(i)) for i in range(len(outputs))]

@@ -255,6 +255,11 @@ class AlignmentTask(Task):
         return frozenset({"margin"} if self.losses == "residues" else {"margin", "slack"})
 
     @property
+    def penalties(self) -> frozenset[str]:
+        """All where every decoy has one loss, so that the best one is the most violated."""
+        return PENALTIES if self.losses == "zero-one" else frozenset({"linear"})
+
+    @property
     def largest_loss(self) -> float:  # type: ignore[override]
         return self.loss_scale * (max(1, self.longest) if self.losses == "residues" else 1)
 
@@ -265,11 +270,6 @@ class AlignmentTask(Task):
     def radius(self) -> float | None:
         """‖ψ‖² ≤ ‖Ψ(x, y)‖² + ‖Ψ(x, ŷ)‖², as counts are not negative; each column has a letter."""
         return math.sqrt(2.0) * self.longest if self.longest else None
-
-    @property
-    def penalties(self) -> frozenset[str]:
-        """All where every loss is the same; no √Δ of a sum over residues."""
-        return PENALTIES if self.losses == "zero-one" else frozenset({"linear"})
 
     def competes(self, y: Any, y_hat: Any) -> bool:
         if self.losses == "residues" or y == y_hat:

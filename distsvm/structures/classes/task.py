@@ -25,6 +25,7 @@ from distsvm.kernels.codes import Codes, codes_of
 from distsvm.kinds import number, truth
 from distsvm.messages import Summary, feature_name
 from distsvm.options import checked, option
+from distsvm.oracles.label_weights import weights_of_labels
 from distsvm.oracles.shared_options import loss_scale_option
 from distsvm.oracles.task import LATER, PENALTIES, Circumstances, Task
 from distsvm.structures.classes.kernels.losses import Losses
@@ -250,24 +251,12 @@ class ClassTask(Task):
     def _weights_of(self, classes: np.ndarray, summary: Summary) -> np.ndarray | None:
         if self.class_weight is None:
             return None
+        assert summary.labels is not None
+        assert summary.counts is not None
+        counts = np.zeros(classes.size)
+        counts[np.searchsorted(classes, summary.labels)] = summary.counts
         given = checked(self, "class_weight")
-        if isinstance(given, str):
-            assert summary.labels is not None
-            assert summary.counts is not None
-            counts = np.zeros(classes.size)
-            counts[np.searchsorted(classes, summary.labels)] = summary.counts
-            return summary.weight / (classes.size * np.where(counts > 0, counts, 1.0))
-        weights = np.ones(classes.size)
-        for label, weight in given.items():
-            place = np.flatnonzero(classes == label)
-            if not place.size:
-                raise ConfigError(
-                    message(
-                        "{class_weight} names {}, which is not a class of the data", repr(label)
-                    )
-                )
-            weights[place[0]] = weight
-        return weights
+        return weights_of_labels("class_weight", given, classes, counts, summary.weight)
 
     def check_loaded(self) -> None:
         if not isinstance(self.classes, np.ndarray) or self.classes.ndim != 1:

@@ -67,6 +67,9 @@ class SequenceTagger(LowRankArguments, CompiledEstimator):
     min_count: int = usual(SequenceTask, "min_count")
     hash_bits: int | None = usual(SequenceTask, "hash_bits")
     unfit: str = usual(SequenceTask, "unfit")
+    transition_scale: float = usual(SequenceTask, "transition_scale")
+    transition_features: str | None = usual(SequenceTask, "transition_features")
+    tag_weight: Any = usual(SequenceTask, "tag_weight")
     kernel: Any = None
 
     def _task(self) -> SequenceTask:

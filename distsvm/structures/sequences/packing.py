@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from distsvm.data.features import DenseRows, SparseRows, check_real, frozen
-from distsvm.data.ragged import Ragged, offsets
+from distsvm.data.ragged import Ragged, offsets, spread
 from distsvm.data.shard import Shard
 from distsvm.errors import DataError
 from distsvm.structures.sequences.kernels import token_entries
@@ -63,6 +63,24 @@ def columns_of_tokens(
     longest = int(np.diff(entries).max(initial=0))
     tokens = in_order(values, columns, entries, longest, task.n_columns, hashed)
     return tokens, frozen(starts)
+
+
+def steps_of(tokens: SparseRows, starts: np.ndarray, task: SequenceTask) -> SparseRows | None:
+    """The tokens' features on the transition to the next token, none for the last of a sequence.
+
+    None where the task has no such features. Columns are numbers among task.step_columns.
+    """
+    place = task.step_place
+    if place is None:
+        return None
+    columns = place[tokens.columns]
+    last = starts[1:][np.diff(starts) > 0] - 1
+    kept = columns >= 0
+    kept[spread(tokens.starts[last], np.diff(tokens.starts)[last])] = False
+    return SparseRows(
+        frozen(tokens.values[kept]), frozen(columns[kept]), frozen(offsets(kept)[tokens.starts]),
+        task.n_steps,
+    )  # fmt: skip
 
 
 def truth_of(y: TagRows, task: SequenceTask, shard: Shard) -> tuple[Ragged, list[str]]:
