@@ -66,7 +66,8 @@ ALLOWED = {
     "planning": TRAINING | {"planning"},
     "report": TRAINING | {"report"},
     "estimators": TRAINING | {"estimators"},
-    "cli": TRAINING | {"estimators", "report", "jobs", "planning", "cli", "testing"},
+    "cli": TRAINING | {"estimators", "report", "jobs", "planning", "cli", "service", "testing"},
+    "service": TRAINING | {"report", "jobs", "cli", "service"},
 }
 
 # A structure knows the contracts and its own folder. What people see of it, and its estimator, may
@@ -87,6 +88,7 @@ OF_STRUCTURES = {
     "predictions.py": SEEN,
     "scores.py": SEEN,
     "inspection.py": SEEN,
+    "service.py": SEEN | {"service.parts"},
 }
 
 # A heavy package is imported only where it is at home.
@@ -97,6 +99,8 @@ HOMES = {
     "cvxpy": r"qp/cvxpy\.py",
     "sklearn": r"estimators/.*|structures/[\w/]+/(kernel_)?estimator\.py|cli/demo\.py",
     "pyarrow": r"data/.*",
+    "starlette": r"service/.*|cli/service\.py",
+    "uvicorn": r"service/server\.py|cli/service\.py",
 }  # fmt: skip
 
 

@@ -41,14 +41,21 @@ def take_config(path: str, parser: Parser, *, sending: bool = False) -> None:
 
     With `sending` only the table [job] counts, without it all but that table.
     """
-    values: dict[str, Any] = {}
-    keys_by_dest: dict[str, str] = {}
-    keys = parser.flags
     content = _read(path)
     table = content.pop(JOB, {})
     if not isinstance(table, dict):
         raise ConfigError(f"{path}: {JOB} = {_shown(table)}: expected a table, [{JOB}]")
-    for key, found in (table if sending else content).items():
+    take_values(path, table if sending else content, parser, sending=sending)
+
+
+def take_values(
+    path: str, content: dict[str, Any], parser: Parser, *, sending: bool = False
+) -> None:
+    """Make these values the defaults of the parser; messages name the file or request `path`."""
+    values: dict[str, Any] = {}
+    keys_by_dest: dict[str, str] = {}
+    keys = parser.flags
+    for key, found in content.items():
         flag = keys.get(key)
         if flag is None:
             where = f" in [{JOB}]" if sending else _belongs_to_job(key)
@@ -82,14 +89,19 @@ def config_text(verb: str, parser: Parser, args: argparse.Namespace) -> str:
 
 def _read(path: str) -> dict[str, Any]:
     try:
-        text = read_text(path, LARGEST)
-        if _LONG_KEY.search(text):
-            raise ConfigError(f"{path}: a key has more than {MOST_PARTS} parts between dots")
-        return tomllib.loads(text)
+        return parsed(read_text(path, LARGEST), path)
     except FileNotFoundError:
         raise ConfigError(f"{path}: there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
+
+
+def parsed(text: str, path: str) -> dict[str, Any]:
+    """Return the table of a text in TOML; messages name its file or request `path`."""
+    if _LONG_KEY.search(text):
+        raise ConfigError(f"{path}: a key has more than {MOST_PARTS} parts between dots")
+    try:
+        return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is not TOML: {error}") from error
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from distsvm.cli import exits
+from distsvm.cli import at_service, exits
+from distsvm.cli.at_service import add_service
 from distsvm.cli.job_options import add_address, connect, follow
 from distsvm.cli.output import Output
 from distsvm.cli.parser import Parser
@@ -17,9 +18,12 @@ def add_arguments(parser: Parser) -> None:
         "--follow", truth, short="-f", help="show output until the job ends; Ctrl-C only detaches"
     )
     add_address(parser)
+    add_service(parser)
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
+    if args.service is not None:
+        return at_service.logs(args, output)
     jobs = connect(args)
     job = jobs.find(args.job)
     if args.follow:

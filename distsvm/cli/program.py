@@ -35,6 +35,8 @@ VERBS = {
     "status": "show the state of a run or a job",
     "logs": "show the output of a job",
     "stop": "end a run or a job after its current round",
+    "service": "serve the runs in a folder over HTTP: begin, watch, stop, resume, ask",
+    "serve": "serve models over HTTP: predict alone",
     "warm-up": "compile the kernels of all structures and keep them on disk",
     "demo": "train on scikit-learn's digits and check the certificate",
 }

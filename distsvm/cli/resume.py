@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from distsvm.cli import at_service
+from distsvm.cli.at_service import CHANGEABLE, add_service
 from distsvm.cli.display import watched
 from distsvm.cli.job_options import add_address, add_sending, send
 from distsvm.cli.models import add_task_code, file_of, load_class
@@ -22,8 +24,6 @@ from distsvm.stores import StorePath
 from distsvm.training.config import TrainConfig
 from distsvm.training.run_folder import RunFolder
 from distsvm.training.train import resume
-
-CHANGEABLE = TrainConfig.FREE - {"run_dir"}
 
 
 def add_arguments(parser: Parser) -> None:
@@ -45,10 +45,13 @@ def add_arguments(parser: Parser) -> None:
     parser.general.flag("--force", truth, help="replace a model that is there")
     add_task_code(parser, of="run")
     add_sending(parser)
+    add_service(parser)
     add_config(parser, CHANGEABLE)
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
+    if args.service is not None:
+        return at_service.resume(args, output)
     if is_job_address(getattr(args, "address", "")):
         return _as_job(args, output)
     if args.model is not None:

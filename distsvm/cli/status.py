@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from distsvm.cli import exits
+from distsvm.cli import at_service, exits
+from distsvm.cli.at_service import add_service
 from distsvm.cli.formatting import pairs, table
 from distsvm.cli.job_options import add_address, age, connect
 from distsvm.cli.output import Output
@@ -24,9 +25,12 @@ def add_arguments(parser: Parser) -> None:
     )
     parser.add_argument("run", nargs="?", metavar="RUN", help="folder, id of a job, or name")
     add_address(parser)
+    add_service(parser)
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
+    if args.service is not None:
+        return at_service.status(args, output)
     if args.run is not None and (folder := seen_folder(args.run)) is not None:
         return _folder(folder, output)
     jobs = connect(args, args.run)

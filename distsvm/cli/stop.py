@@ -6,7 +6,8 @@ import argparse
 import time
 from pathlib import Path
 
-from distsvm.cli import exits
+from distsvm.cli import at_service, exits
+from distsvm.cli.at_service import add_service
 from distsvm.cli.job_options import add_address, connect
 from distsvm.cli.output import Output
 from distsvm.cli.parser import Parser
@@ -31,9 +32,12 @@ def add_arguments(parser: Parser) -> None:
         help="seconds to wait for the end.",
     )  # fmt: skip
     add_address(parser)
+    add_service(parser)
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
+    if args.service is not None:
+        return at_service.stop(args, output)
     until = time.monotonic() + args.wait
     if (named := seen_folder(args.run)) is not None:
         folder = checked_run(named)

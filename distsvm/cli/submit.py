@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 
+from distsvm.cli import at_service
+from distsvm.cli.at_service import add_service
 from distsvm.cli.config_file import config_text
 from distsvm.cli.job_options import add_address, add_sending, connect, send
 from distsvm.cli.options import check_config, given_config
@@ -28,10 +30,13 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("config", metavar="CONFIG.toml", help="the configuration of the run")
     add_address(parser)
     add_sending(parser)
+    add_service(parser)
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
     wanted = args.inner
+    if args.service is not None:
+        return at_service.submit(args, output, wanted)
     if not (hasattr(wanted, "executor") or hasattr(wanted, "address")):
         wanted.executor = "ray"
     check_config(given_config(wanted))

@@ -22,8 +22,6 @@ def describe(task: Task) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             f"{type(task).__name__} is not a dataclass, so it cannot be written to a file; "
             "make it a frozen dataclass"
         )
-    name = task_classes().name_of(type(task))
-    kind = name or f"{type(task).__module__}.{type(task).__qualname__}"
     values: dict[str, Any] = {}
     arrays: dict[str, np.ndarray] = {}
     for field in fields(task):
@@ -38,7 +36,13 @@ def describe(task: Task) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             arrays |= {f"{name}.{part}": array for part, array in own.items()}
         else:
             values[name] = to_json(value)
-    return {"task": kind, "fields": values}, arrays
+    return {"task": saved_name(type(task)), "fields": values}, arrays
+
+
+def saved_name(task_class: type[Task]) -> str:
+    """Return the name by which files name a class of tasks."""
+    name = task_classes().name_of(task_class)
+    return name or f"{task_class.__module__}.{task_class.__qualname__}"
 
 
 def rebuild(

@@ -104,6 +104,8 @@ class Structure:
         whose examples are Python values.
     options, predictions, scores, inspection : str
         Parts of the command line: an object of each of the classes in distsvm.cli.parts.
+    answers : str
+        The part of the service: an object of distsvm.service.parts.Answers.
     problems : str, optional
         A function for `distsvm warm-up`: from a task's saved name and a folder for files, it yields
         tasks, data and settings of training (None: the defaults) that use every kernel.
@@ -133,6 +135,7 @@ class Structure:
     predictions: str = f"{OWN}.predictions:PREDICTIONS"
     scores: str = f"{OWN}.scores:SCORES"
     inspection: str = f"{OWN}.inspection:INSPECTION"
+    answers: str = f"{OWN}.service:ANSWERS"
     problems: str | None = None
     form: str = "distsvm.estimators.form:EstimatorForm"
     words: str | None = None

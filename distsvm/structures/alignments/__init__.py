@@ -23,6 +23,7 @@ STRUCTURE = Structure(
     predictions=f"{_HOME}.predictions:PREDICTIONS",
     scores=f"{_HOME}.scores:SCORES",
     inspection=f"{_HOME}.inspection:INSPECTION",
+    answers=f"{_HOME}.service:ANSWERS",
     picture=f"{_HOME}.drawing:picture",
     problems=f"{_HOME}.problems:problems",
 )

@@ -33,6 +33,7 @@ STRUCTURE = Structure(
     predictions=f"{_HOME}.predictions:PREDICTIONS",
     scores=f"{_HOME}.scores:SCORES",
     inspection=f"{_HOME}.inspection:INSPECTION",
+    answers=f"{_HOME}.service:ANSWERS",
     problems=f"{_HOME}.problems:problems",
     words=f"{_HOME}.words:features_of_words",
     shard_arrays={"sequences": f"{_HOME}.rows:SequenceRows", "tags": f"{_HOME}.rows:TagRows"},

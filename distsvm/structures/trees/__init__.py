@@ -25,5 +25,6 @@ STRUCTURE = Structure(
     predictions=f"{_HOME}.predictions:PREDICTIONS",
     scores=f"{_HOME}.scores:SCORES",
     inspection=f"{_HOME}.inspection:INSPECTION",
+    answers=f"{_HOME}.service:ANSWERS",
     problems=f"{_HOME}.problems:problems",
 )
