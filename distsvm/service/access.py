@@ -109,7 +109,7 @@ class Guard:
     ) -> None:  # fmt: skip
         self._app, self._token, self._hosts = app, token, hosts | LOCAL
         self._largest, self._rate, self._root = largest, rate, root_path.rstrip("/")
-        self._failures = Rate(20, 60.0)
+        self._failures = Rate(100, 60.0)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":

@@ -157,6 +157,8 @@ def _answering(service: Service, handler: Handler, status: int) -> Any:
             return problem(413, f"the body is larger than {service.largest >> 20} MB")
         except ClientDisconnect:
             return Response(status_code=400)
+        except HTTPException:
+            raise
         except Exception as error:
             log.exception("%s %s", request.method, request.url.path)
             return problem(500, f"unexpected {type(error).__name__}; the service's log has more")

@@ -97,7 +97,10 @@ class HeldRun:
     def __init__(self, data: Path) -> None:
         self.path = data / "hold"
         self.path.touch()
-        examples = [{"x": [x, str(self.path)], "y": y} for x, y in ((1.0, 1), (2.0, 1), (-1.0, -1))]
+        examples = [
+            {"x": [x, str(self.path)], "y": y}
+            for x, y in ((1.0, 1), (2.0, -1), (-1.0, -1), (3.0, 1))
+        ]
         lines = [json.dumps(one) + "\n" for one in examples]
         (data / "held.jsonl").write_text("".join(lines))
         paths = [str(data / "held.jsonl")]

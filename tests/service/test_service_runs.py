@@ -40,7 +40,7 @@ def test_options_come_as_toml_too_and_the_config_begins_an_equal_run(served, row
 
 
 def test_a_run_is_stopped_after_its_round_and_resumed_with_another_limit(served, held):
-    served.client.submit(held.options | {"C": 1.0, "rel-gap": 1e-9}, "long")
+    served.client.submit(held.options | {"C": 10.0, "rel-gap": 1e-9}, "long")
     served.wait("long", "running")
     served.client.stop("long")
     held.let_go()
