@@ -10,7 +10,8 @@ rounds, without reading the data and without starting Ray.
 
 ceiling: two processes with one thread each, at once, on a core each; what they do in the time of
 one that is alone. "of ceiling" is how much of that two threads reach on one problem.
-best, 1 thread: the fastest of SETTINGS on one thread.
+best, 1 thread: the fastest on one thread, of the default and of SETTINGS. --old adds the time
+before over the time now: of the default on two threads, and of one block on one.
 A cell may take --limit seconds; "> s" is a run that was stopped there.
 """
 
@@ -24,12 +25,14 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from support import machine, penn, table, ud_ewt
+import numpy as np
 
+TEMPLATES = "word[-1..+1]; prefix(1..6)[-1..+1]; suffix(1..6)[-1..+1]; shape"
 TREES = {"trees, 15 words": 15, "trees, 40 words": 40}
 TAGS = {"tags, 2,000": 2_000, "tags, 12,544": 12_544}
 CLASSES = {
@@ -60,40 +63,36 @@ PLACES: dict[str, tuple[int, dict[str, Any]]] = {
 }  # fmt: skip
 """How many cores a cell may use, and where it runs; all else is as distsvm chooses."""
 SETTINGS: dict[str, dict[str, Any]] = {
-    "multi-plane": {"solver": "multi-plane", "n_blocks": 1},
+    "1 block": {"solver": "multi-plane", "n_blocks": 1},
     "one-slack": {"solver": "one-slack"},
+    "sequential-dual": {"solver": "sequential-dual"},
 }
+BEST_OF = {"tags": ("1 block",), "trees": ("1 block", "one-slack"), "classes": tuple(SETTINGS)}
+"""The settings to try; 1-slack is far behind on tags."""
 
 
-# --- in a process of its own -------------------------------------------------------------------
+# --- in a process of its own, with the code of any checkout: by public names alone ---------------
 
 
-def problem(name: str, n: int | None, folder: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """The task, the data and when to stop."""
-    from distsvm import MulticlassTask
+def given(kind: str, path: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """The task, the data, and how files are read."""
+    import distsvm
 
-    if name in TAGS:
-        from tagging import TEMPLATES
+    if kind == "tags":
+        return distsvm.SequenceTask(), (path,), {"data_options": {"templates": TEMPLATES}}
+    if kind == "trees":
+        return distsvm.ParseTask("f1", 100.0), (path,), {}
+    from scipy import sparse
 
-        from distsvm.structures.sequences.readers.conllu import ConlluData
-        from distsvm.structures.sequences.task import SequenceTask
-
-        n = n or TAGS[name]
-        data = ConlluData(ud_ewt(folder, "train", n, f"{n}-of-"), templates=TEMPLATES)
-        return SequenceTask(), (data,), {"C": 1_000.0 * n / 12_544, "eps": 0.1}
-    if name in TREES:
-        from distsvm.structures.trees.task import ParseTask
-
-        trees = penn(folder, TREES[name])[0][:n]
-        sentences = [tree.sentence() for tree in trees]
-        return ParseTask("f1", 100.0), (sentences, trees), {"C": 50.0 * len(trees), "eps": 1.0}
-    from defaults import loaded
-
-    stop = {"C_per_example": CLASSES[name], "rel_gap": 1e-3}
-    return MulticlassTask(), loaded(name, n), stop
+    is_sparse = os.path.exists(f"{path}.npz")
+    X = sparse.load_npz(f"{path}.npz") if is_sparse else np.load(f"{path}.X.npy")
+    return distsvm.MulticlassTask(), (X, np.load(f"{path}.npy")), {}
 
 
-def cell(name: str, n: int | None, n_cores: int, limit: float, options: dict[str, Any]) -> None:
+def cell(
+    kind: str, few: tuple[str, Any], whole: tuple[str, Any], n_cores: int, limit: float,
+    options: dict[str, Any],
+) -> None:  # fmt: skip
     """Compile, say that it is ready, wait for a line, train, and print what that took."""
     if hasattr(os, "sched_setaffinity") and "core" in options:
         os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[options.pop("core")]})
@@ -101,22 +100,23 @@ def cell(name: str, n: int | None, n_cores: int, limit: float, options: dict[str
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-n_cores:])
     from distsvm import train
 
-    with tempfile.TemporaryDirectory() as folder:
-        local = {key: value for key, value in options.items() if not key.startswith("n_")}
-        if local["executor"] == "ray":
-            local |= {"executor": "serial", "executor_options": {}}
-        task, few, stop = problem(name, FEW, folder)
-        train(task, *few, max_rounds=12, **stop, **local)
-        task, data, stop = problem(name, n, folder)
-        if options["executor"] == "ray":
-            os.environ.setdefault("RAY_AUTH_MODE", "token")
-            import ray
+    local = {key: value for key, value in options.items() if not key.startswith("n_")}
+    if local["executor"] == "ray":
+        local |= {"executor": "serial", "executor_options": {}}
+    path, stop = few
+    task, data, reading = given(kind, path)
+    train(task, *data, max_rounds=12, **reading, **stop, **local)
+    path, stop = whole
+    task, data, reading = given(kind, path)
+    if options["executor"] == "ray":
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+        import ray
 
-            ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
-            limit += ACTORS_S
-        print("ready", flush=True)
-        sys.stdin.readline()
-        result = train(task, *data, max_seconds=limit, **stop, **options)
+        ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+        limit += ACTORS_S
+    print("ready", flush=True)
+    sys.stdin.readline()
+    result = train(task, *data, max_seconds=limit, **reading, **stop, **options)
     last = result.history[-1]
     print(json.dumps({
         "passes": last.n_oracle_calls / result.n_examples,
@@ -128,6 +128,33 @@ def cell(name: str, n: int | None, n_cores: int, limit: float, options: dict[str
 
 
 # --- asked by the one that prints --------------------------------------------------------------
+
+
+def kind_of(name: str) -> str:
+    return "tags" if name in TAGS else "trees" if name in TREES else "classes"
+
+
+def written(name: str, n: int | None, folder: str) -> tuple[str, dict[str, Any]]:
+    """Write n examples of a problem to the folder; where they are, and when to stop."""
+    from defaults import loaded
+    from scipy import sparse
+    from support import penn, ud_ewt
+
+    path = os.path.join(folder, f"{n}")
+    if name in TAGS:
+        n = n or TAGS[name]
+        return ud_ewt(folder, "train", n, f"{n}-of-"), {"C": 1_000.0 * n / 12_544, "eps": 0.1}
+    if name in TREES:
+        trees = penn(folder, TREES[name])[0][:n]
+        Path(f"{path}.mrg").write_text("\n".join(f"( {tree} )" for tree in trees) + "\n")
+        return f"{path}.mrg", {"C": 50.0 * len(trees), "eps": 1.0}
+    X, y = loaded(name, n)
+    if sparse.issparse(X):
+        sparse.save_npz(f"{path}.npz", X)
+    else:
+        np.save(f"{path}.X.npy", X)
+    np.save(f"{path}.npy", y)
+    return path, {"C_per_example": CLASSES[name], "rel_gap": 1e-3}
 
 
 @dataclass(frozen=True)
@@ -180,19 +207,19 @@ class Cell:
 
 
 def cells(
-    name: str, n: int | None, limit: float, code: Path | None
+    name: str, problem: tuple[Any, ...], limit: float, code: Path | None
 ) -> Iterator[tuple[str, list[Took]]]:
     """One turn of all cells of a problem: their names, and what each process of them took."""
     for place, (n_cores, options) in PLACES.items():
-        one = Cell(code, name, n, n_cores, limit, options)
+        one = Cell(code, *problem, n_cores, limit, options)
         yield place, [one.wait().go().took()]
-    pair = [Cell(code, name, n, 1, limit, ONE | {"core": core}) for core in range(2)]
+    pair = [Cell(code, *problem, 1, limit, ONE | {"core": core}) for core in range(2)]
     for one in pair:
         one.wait()
     yield "two copies", [one.took() for one in [one.go() for one in pair]]
-    if name in CLASSES:
-        for setting, own in SETTINGS.items():
-            one = Cell(code, name, n, 1, limit, ONE | own)
+    for setting in BEST_OF[kind_of(name)]:
+        if code is None or setting != "sequential-dual":  # which earlier code does not have
+            one = Cell(code, *problem, 1, limit, ONE | SETTINGS[setting])
             yield f"1 thread, {setting}", [one.wait().go().took()]
 
 
@@ -244,22 +271,44 @@ def main() -> None:
     codes: dict[str, Path | None] = {"now": None}
     if args.old:
         codes = {"before": args.old.resolve(), "now": None}
+    from support import machine, table
+
     print(machine(), flush=True)
     head = ["data", "code", "", "passes", "visits / n", "s", "load s", "speed-up", "of ceiling"]
     for name in [*TAGS, *TREES, *CLASSES]:
         if args.only not in name or (args.quick and name not in QUICK):
             continue
         found: dict[str, dict[str, list[list[Took]]]] = {whose: {} for whose in codes}
-        for _ in range(turns):
-            turn = [
-                cells(name, QUICK[name] if args.quick else None, limit, c) for c in codes.values()
-            ]
-            for done in zip(*turn, strict=True):
-                for whose, (place, took) in zip(codes, done, strict=True):
+        with tempfile.TemporaryDirectory() as folder:
+            few = written(name, FEW, folder)
+            whole = written(name, QUICK[name] if args.quick else None, folder)
+            problem = (kind_of(name), few, whole)
+            for _ in range(turns):
+                turn = {whose: cells(name, problem, limit, code) for whose, code in codes.items()}
+                for whose, (place, took) in in_turns(turn):
                     found[whose].setdefault(place, []).append(took)
         print()
         table(head, [line for whose in codes for line in lines_of(name, whose, found[whose])])
+        for line in ratios_of(found) if args.old else ():
+            print(line)
         sys.stdout.flush()
+
+
+def in_turns(turn: dict[str, Iterator[Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield what the iterators yield, one of each in turn."""
+    for together in zip_longest(*turn.values()):
+        yield from ((whose, one) for whose, one in zip(turn, together, strict=True) if one)
+
+
+def ratios_of(found: dict[str, dict[str, list[list[Took]]]]) -> Iterator[str]:
+    """The times before over the times now."""
+    for place in ("2 threads", "1 thread, 1 block"):
+        before, now = (middle([run for turn in found[whose][place] for run in turn])
+                       for whose in ("before", "now"))  # fmt: skip
+        ratio = f"{before.seconds / now.seconds:.2f}"
+        if not before.reached or not now.reached:
+            ratio = "unknown" if not now.reached else f"> {ratio}"
+        yield f"{place}: time before / time now {ratio}"
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from distsvm.blas import one_thread
 from distsvm.data import open_data
 from distsvm.oracles.oracle import Oracle
 from distsvm.vectors import SparseVector, Vector, add, add_into, dot, scale
+from distsvm.workers.cut_part import CutPartMaker
 from distsvm.workers.shard_worker import ShardWorker
 
 
@@ -43,7 +44,7 @@ class FrankWolfe:
         (spec,) = open_data(*data, tables=task.tables).specs(1)
         worker = ShardWorker(spec)
         self.task = task.prepare(worker.scan(task))
-        facts = worker.bind(self.task, "margin", 0, fingerprint=False, first=0)
+        facts = worker.bind(self.task, "margin", CutPartMaker(0), fingerprint=False, first=0)
         self.C, self.n = C, facts.n_examples
         self.share = C * worker.weight / facts.weight
         self.oracles = [worker.oracle.take(np.array([i])) for i in range(self.n)]

@@ -17,6 +17,7 @@ from distsvm import MulticlassTask
 from distsvm.blas import one_thread
 from distsvm.data.dataset import TableData
 from distsvm.vectors import to_dense
+from distsvm.workers.cut_part import CutPartMaker
 from distsvm.workers.shard_worker import ShardWorker
 
 
@@ -27,14 +28,14 @@ def contenders(X, y, n_shards):
     parts = [task.scan(worker.shard) for worker in workers]
     task = task.prepare(sum(parts[1:], parts[0]))
     for worker in workers:
-        worker.bind(task, "margin", 0, False, 0)
+        worker.bind(task, "margin", CutPartMaker(0), False, 0)
     n, k = X.shape[0], task.labels.size
     code = np.searchsorted(task.labels, y)
     losses = task.loss_matrix()
     each = np.arange(n)
 
     def ours(w):
-        sums = [worker.fresh(w) for worker in workers]
+        sums = [worker.part.fresh(w) for worker in workers]
         total = sum(sums[1:], sums[0])
         return total.upper, to_dense(total.a).reshape(-1, k)[:-1]
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from distsvm.structures.alignments.estimator import SequenceAligner
     from distsvm.structures.alignments.task import AlignmentTask
     from distsvm.structures.classes.estimator import BinarySVC, MulticlassSVC
+    from distsvm.structures.classes.kernel_estimator import KernelSVC
+    from distsvm.structures.classes.kernel_task import KernelBinaryTask, KernelMulticlassTask
     from distsvm.structures.classes.task import BinaryTask, MulticlassTask
     from distsvm.structures.classes.taxonomies.estimator import TaxonomyClassifier
     from distsvm.structures.classes.taxonomies.task import TaxonomyTask
@@ -61,6 +63,9 @@ __all__ = [
     "Bounded",
     "Callback",
     "DistSVMError",
+    "KernelBinaryTask",
+    "KernelMulticlassTask",
+    "KernelSVC",
     "Model",
     "MulticlassSVC",
     "MulticlassTask",

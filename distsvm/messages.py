@@ -66,11 +66,14 @@ class Summary(Summed):
         Examples of weight > 0; 0 where the task does not count them.
     columns : tuple of str, optional
         The names of the columns, where they have some.
+    seen : optional
+        Moments and a sample of the rows of features (distsvm.kernel_functions.sampling.Seen), for
+        tasks with a kernel function or a feature map.
     """
 
     RULES: ClassVar = {
         "labels": _first, "counts": _first, "least_column": min, "n_columns": max,
-        "largest": _both(_larger), "columns": lambda a, b: a or b,
+        "largest": _both(_larger), "columns": lambda a, b: a or b, "seen": _both(plus),
     }  # fmt: skip
 
     n_examples: int
@@ -82,6 +85,7 @@ class Summary(Summed):
     largest: np.ndarray | None = None
     n_weighted: int = 0
     columns: tuple[str, ...] | None = None
+    seen: Any = None
 
     def __add__(self, other: Summary) -> Summary:
         labels, counts = None, None
@@ -210,8 +214,8 @@ class Ascent:
     sigma : float
         σ′: the factor by which the block counts its own change of w, since others change w too.
     ask : str
-        The examples that the oracle is asked about before the passes: "all" (at w itself, which
-        certifies), "some", or "none".
+        The examples of oracle calls before the passes: "all" (at w itself, which certifies),
+        "some", or "none".
     share : float
         For "some": this part of the examples, those with the largest shares of the gap.
     n_passes : int
@@ -247,7 +251,8 @@ class Holding(Summed):
     """Σ α·p and Σ α·q of a block's planes, computed anew: a cut of its examples.
 
     `number` is that of the last round that the block took part in; 0 if it began anew since.
-    Holdings of parts of one block add up.
+    `cost` is Σ_i (Σ α)²·Σc/(c_i·C) for the quadratic penalty, else 0. Holdings of parts of one
+    block add up.
     """
 
     RULES: ClassVar = {"a": add, "number": _first}
@@ -255,6 +260,12 @@ class Holding(Summed):
     a: Vector
     b: float
     number: int
+    cost: float = 0.0
+
+    @property
+    def net(self) -> float:
+        """What it adds to the dual, but for w: Σ α·q − cost/2."""
+        return self.b - 0.5 * self.cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,12 +277,12 @@ class Ascended(Summed):
     u, linear : Vector, float
         The changes of Σ α·p and Σ α·q.
     gain : float
-        Of the dual, if no other block had changed anything.
+        Of the dual, if no other block changes w.
     holding : Holding or None
-        The block's own before the changes; only where the oracle was asked about all.
+        The block's own before the changes; only after oracle calls for all examples.
     upper, exact :
-        Σ c_i·(upper bound of H_i(w)), and whether it is the exact maximum; infinite unless the
-        oracle was asked about all.
+        Σ c_i·(upper bound of H_i(w)), or of H_i²/2 for the quadratic penalty, and whether it is the
+        exact maximum; infinite unless the oracle was asked about all.
     gap, held_gap : float
         The sum of the examples' shares of the gap when the oracle was last asked about them, and
         as far as the planes in memory show it.
@@ -285,6 +296,8 @@ class Ascended(Summed):
         Whether the block began anew: its worker was built again since the last round.
     late : bool
         Whether the time limit came before the round was over.
+    cost_along, cost_apart : float
+        A part s of the changes adds 2·s·cost_along + s²·cost_apart to Holding.cost.
     """
 
     RULES: ClassVar = {
@@ -308,15 +321,22 @@ class Ascended(Summed):
     work: float
     lost: bool
     late: bool = False
+    cost_along: float = 0.0
+    cost_apart: float = 0.0
 
     def without_change(self) -> Ascended:
         """Return the same result where the changes are lost."""
-        return replace(self, u=scale(self.u, 0.0), linear=0.0)
+        none = scale(self.u, 0.0)
+        return replace(self, u=none, linear=0.0, cost_along=0.0, cost_apart=0.0)
+
+    def net(self, share: float) -> float:
+        """Return what this part of the changes adds to Holding.net, divided by the part."""
+        return self.linear - self.cost_along - 0.5 * share * self.cost_apart
 
 
 @dataclass(frozen=True, eq=False)
 class Facts(Summed):
-    """What is known of a shard, or of all shards, once their task is bound.
+    """The facts of a shard, or of all shards, after the task was bound.
 
     Parameters
     ----------
@@ -333,7 +353,7 @@ class Facts(Summed):
     data_bytes, plane_bytes : int
         Memory of the packed examples, and of the room for their cached planes.
     fingerprint : str
-        Digests of the shards' examples, in shard order; empty unless it was asked for.
+        Digests of the shards' examples, in shard order; empty if they are not needed.
     """
 
     RULES: ClassVar = {"square_radius": _both(max)}
@@ -351,7 +371,7 @@ class Facts(Summed):
 
 @dataclass(frozen=True, eq=False)
 class Score(Summed):
-    """How well some predictions do."""
+    """The score of some predictions."""
 
     n_examples: int
     weight: float
@@ -389,7 +409,7 @@ class Violated:
     worst : float
         max H_i, in parts of the smallest margin that the example may need.
     n_calls : int
-        Examples that were asked about.
+        The number of oracle calls.
     exact, late : bool
         Whether every answer was the exact maximum; whether the time was over before all were asked.
     """
@@ -414,7 +434,7 @@ class Violated:
 
     @classmethod
     def none(cls, dim: int) -> Violated:
-        """Return the answer about no example."""
+        """Return the sum for no example."""
         whole, real = np.zeros(0, np.int64), np.zeros(0)
         return cls(
             whole, whole, real, real, real, whole, whole.astype(index_type(dim)), real, whole, [],
@@ -434,7 +454,7 @@ class Violated:
         return Violated(**both)
 
     def ended(self, late: bool) -> Violated:
-        """Return the same with what is known at the end."""
+        """Return the same with the facts of the end."""
         return replace(self, late=late)
 
     def take(self, which: np.ndarray) -> Violated:
@@ -451,3 +471,92 @@ class Violated:
         return replace(
             self, **own, index=self.index[entries], value=self.value[entries], output=output
         )
+
+
+# --- solvers that work with kernel values --------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """w = Σ α·a of some cuts in round `number`; `ids` are those of all cuts in use.
+
+    Parameters
+    ----------
+    number : int
+    ids : tuple of int
+    alpha : float64 array of the same length
+    """
+
+    number: int
+    ids: tuple[int, ...]
+    alpha: np.ndarray
+
+
+@dataclass(frozen=True)
+class Missing:
+    """The answer of a part that lacks these cuts, because its worker was built again."""
+
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Searched(Summed):
+    """The planes that a search found at one w: sums over a shard, or over draws from it.
+
+    Parameters
+    ----------
+    value, square : float
+        Σ c_i·H_i(w) and Σ c_i·H_i(w)²; of draws without the weights.
+    q : float
+        Σ c_i·q_i, or Σ q_i of draws.
+    candidates : float
+        Σ c_i of the examples with q_i > 0.
+    n_candidates, n_calls, n_values : int
+        Their number; oracle calls; kernel values that were computed for this answer.
+    late : bool
+        Whether the time limit came before.
+    """
+
+    RULES: ClassVar = {"late": or_}
+
+    value: float = 0.0
+    square: float = 0.0
+    q: float = 0.0
+    candidates: float = 0.0
+    n_candidates: int = 0
+    n_calls: int = 0
+    n_values: int = 0
+    late: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """One shard's share of a cut: Σ weight·p of its planes, and each of them.
+
+    Parameters
+    ----------
+    example : int64 array of shape (m,)
+        The row in the shard.
+    key : int64 array of shape (m,)
+        Of the plane's output.
+    weight, q, c : float64 arrays of shape (m,)
+        The weight in the sum, q of the plane, and the weight c_i of the example.
+    starts, atom, codes, explicit : arrays
+        p of each plane, as in joint.Entries; atoms by their place in `number`.
+    number : int64 array
+        The atoms that occur, by their numbers in the shard, increasing.
+    anchors : Rows
+        These atoms as the right side of blocks.
+    """
+
+    example: np.ndarray
+    key: np.ndarray
+    weight: np.ndarray
+    q: np.ndarray
+    c: np.ndarray
+    starts: np.ndarray
+    atom: np.ndarray
+    codes: np.ndarray
+    explicit: np.ndarray
+    number: np.ndarray
+    anchors: Any

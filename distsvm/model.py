@@ -93,7 +93,7 @@ class Model:
         return [output for part in parts for output in part]
 
     def predicted_here(self, data: Any) -> Any:
-        """As predict, of inputs in memory, without making shards; None where these are needed."""
+        """Return predictions of inputs in memory without shards; None where shards are needed."""
         oracle = self.bound_here(data)
         return None if oracle is None else oracle.public(oracle.decode_all(self.view))
 
@@ -105,7 +105,7 @@ class Model:
         if oracle is not None or not self.are_words(data):
             return oracle
         inputs, features = self._inputs_of(data), self._word_features
-        return None if features is None else self.predictor.bound(features(inputs))
+        return None if features is None else self.predictor.bound_words(inputs, features)
 
     @cached_property
     def predictor(self) -> Predictor | None:
@@ -167,10 +167,14 @@ class Model:
     def are_words(self, data: Any) -> bool:
         """Return whether these are sentences in words, of which the structure makes features."""
         return (
-            structure_of(self.task).words is not None
-            and isinstance(data, (list, tuple))
+            isinstance(data, (list, tuple))
             and any(isinstance(x, (list, tuple)) and any(map(_is_text, x)) for x in data)
+            and self._takes_words
         )
+
+    @cached_property
+    def _takes_words(self) -> bool:
+        return structure_of(self.task).words is not None
 
     def sentences(
         self, sentences: Sequence[Sequence[str]], outputs: Sequence[Any] | None = None
@@ -209,10 +213,14 @@ class Model:
     def pieces(self, data: Dataset) -> Sequence[ShardSpec]:
         """Return the data in pieces, few of which over_pieces has in memory at a time.
 
-        Files are cut into pieces of about 32 MB, or 1 MB where examples are more than rows.
+        Files are cut into pieces of about 32 MB, or 1 MB where examples are more than rows; and
+        into smaller ones, as is data in memory, where the task maps rows to larger ones.
         """
         size = TABLE_BYTES if self.task.tables else PIECE_BYTES
         n_bytes = data.n_bytes
+        if self.task.growth > 1:
+            size = ceil(size / self.task.growth)
+            n_bytes = getattr(data, "held_bytes", None) if n_bytes is None else n_bytes
         return data.specs(None if n_bytes is None else max(1, ceil(n_bytes / size)))
 
     def over_pieces(

@@ -108,15 +108,16 @@ def option(
     help: str,
     flag: str | None = None,
     factory: Callable[[], Any] | None = None,
+    later: bool = False,
     **more: Any,
 ) -> Any:
     """Return a dataclass field that declares an option; see Option.
 
     `help` may name other options in braces, {max_cuts}: Python and shell name them differently.
-    Without `flag` it is that of the field's name.
+    Without `flag` it is that of the field's name. `later` is LATER of distsvm.oracles.task.
     """
     declared = Option(kind, message(help), "AUTO" if flag is None else flag, **more)
-    metadata = {"option": declared}
+    metadata: dict[str, Any] = {"option": declared} | ({"later": True} if later else {})
     if factory is not None:
         return field(default_factory=factory, metadata=metadata)
     return field(default=default, metadata=metadata)

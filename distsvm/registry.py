@@ -7,12 +7,15 @@ Another package adds one by an entry point, in its pyproject.toml:
 
     [project.entry-points."distsvm.solvers"]
     subgradient = "its_package.subgradient:Subgradient"
+
+    [project.entry-points."distsvm.word_functions"]
+    vowels = "its_package.words:vowels"
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -150,13 +153,20 @@ SOLVERS: Registry[type[Solver]] = Registry(
         "multi-plane": "distsvm.solvers.multi_plane:MultiPlane",
         "sequential-dual": "distsvm.solvers.sequential_dual:SequentialDual",
         "n-slack": "distsvm.solvers.n_slack:NSlack",
+        "sampled-cuts": "distsvm.solvers.sampled_cuts:SampledCuts",
     },
 )
 
 
+WORD_FUNCTIONS: Registry[Callable[[str], str | None]] = Registry(
+    "distsvm.word_functions", "word function", "types:FunctionType", {}
+)
+"""Attributes of templates; see distsvm.data.templates."""
+
+
 def refresh() -> None:
     """Look again for packages that were installed or removed since this process began."""
-    for registry in (STRUCTURES, SOLVERS):
+    for registry in (STRUCTURES, SOLVERS, WORD_FUNCTIONS):
         registry.refresh()
 
 

@@ -180,7 +180,7 @@ def _renamed(folder: Path) -> Iterator[Path]:
 
 
 def is_whole(folder: Place) -> bool:
-    """Whether the folder is complete; in a store, whether it has its manifest."""
+    """Return whether the folder is complete; in a store, whether it has its manifest."""
     return isinstance(folder, Path) or (folder / MANIFEST).exists()
 
 
@@ -274,7 +274,7 @@ def write_arrays(path: Place, arrays: dict[str, np.ndarray]) -> str:
 
 
 def write_each(path: Place, named: Iterable[tuple[str, np.ndarray]]) -> str:
-    """As write_arrays; an iterator has one of the arrays in memory at a time."""
+    """Write arrays as write_arrays does; an iterator has one of them in memory at a time."""
     if isinstance(path, StorePath):
         with tempfile.NamedTemporaryFile(prefix="distsvm-") as local:
             _save(local, named)
@@ -310,7 +310,7 @@ def read_each(
     digest: str | None = None,
     only: Callable[[str], bool] = lambda name: True,
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """As read_arrays, one array at a time, in the order of writing."""
+    """Yield the arrays of read_arrays one at a time, in the order of writing."""
     with _read_as(path, error), opened_file(path) as file:
         if digest is not None and _digest(file) != digest:
             raise error(f"{path} is damaged: its digest is not the one written beside it")

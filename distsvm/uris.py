@@ -26,7 +26,7 @@ LOCALHOST = "localhost"
 
 
 def is_uri(path: str) -> bool:
-    """Whether a path names a file by a scheme other than file://."""
+    """Return whether a path names a file by a scheme other than file://."""
     return bool(SCHEME.match(path)) and not path.lower().startswith(FILE)
 
 

@@ -56,7 +56,7 @@ def index_type(dim: int) -> type[np.integer]:
 
 
 def is_small(nnz: int, dim: int, gain: float = 1.0) -> bool:
-    """Whether nnz entries take less than 1/gain of the bytes of a dense vector."""
+    """Return whether nnz entries take less than 1/gain of the bytes of a dense vector."""
     return gain * nnz * (8 + np.dtype(index_type(dim)).itemsize) < 8 * dim
 
 

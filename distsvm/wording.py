@@ -1,4 +1,4 @@
-"""Messages that name parameters as data, so that each reader sees them in words of his own.
+"""Messages that name parameters as data, so that each interface words them for its readers.
 
 A program reads `max_cuts=2`, a person at a shell `--max-cuts 2`, the author of a file
 `max-cuts = 2`. The library makes a message once, out of parts; it is also a str, in Python's words.

@@ -43,7 +43,7 @@ PAGE = runpy.run_path(str(PACKAGE.parent / "docs" / "options_page.py"))
 filled, sections, tables = PAGE["filled"], PAGE["sections"], PAGE["tables"]
 OF_TRAINING = {
     "TrainConfig", "Limits", "RayOptions", "OneSlackOptions", "MultiPlaneOptions",
-    "SequentialDualOptions", "NSlackOptions",
+    "SequentialDualOptions", "NSlackOptions", "SampledCutsOptions",
 }  # fmt: skip
 EVERYWHERE = [own for options in sections().values() for own in options if own.flag]
 TABLES = tables()

@@ -77,3 +77,12 @@ def test_the_example_of_topics_shows_what_the_tree_is_worth():
     assert "exact" in shown
     found = dict(re.findall(r"(flat|tree) +features.* accuracy (\S+),", shown))
     assert float(found["tree"]) > float(found["flat"])
+
+
+def test_the_example_of_a_kernel_function_runs_and_says_what_is_certified():
+    shown = run_example("kernel_board.py")
+    assert float(re.search(r"linear: (\S+) of", shown).group(1)) < 0.7
+    assert float(re.search(r"400 basis inputs: (\S+) are right", shown).group(1)) > 0.93
+    assert shown.count("certified for the low-rank problem") == 3
+    objectives = [float(found) for found in re.findall(r"optimum ≤ (\S+),", shown)]
+    assert objectives == sorted(objectives, reverse=True)

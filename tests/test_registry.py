@@ -54,8 +54,9 @@ def registry(monkeypatch):
 
 def test_built_in_structures_come_first_and_save_the_names_that_they_always_had():
     assert list(structures())[:5] == BUILT_IN
-    names = ["binary", "multiclass", "sequence", "parse", "align", "taxonomy"]
-    assert list(task_classes())[:6] == names
+    names = ["binary", "multiclass", "kernel-binary", "kernel-multiclass"]
+    names += ["sequence", "parse", "align", "taxonomy"]
+    assert list(task_classes())[:8] == names
     for name, cls in task_classes().items():
         assert describe(cls())[0]["task"] == name
         assert structure_of(cls) is structure_of(cls())

@@ -8,6 +8,7 @@ from typing import Any
 
 from distsvm.cli.output import Output
 from distsvm.cli.parser import ABSENT, Group
+from distsvm.cli.parts import Predictions, parts
 from distsvm.cli.signs import field
 from distsvm.cli.targets import written_file
 from distsvm.cli.writer import Writer
@@ -18,16 +19,18 @@ FLAGS = {"draw": "--draw", "svg": "--svg"}
 
 
 def add_drawing(group: Group) -> None:
-    """Add the flags."""
+    """Add the flags, whose help names the structures that have drawings."""
+    drawn = [one.title for one, part in parts(Predictions).items() if part.add is add_drawing]
+    titles = " and ".join(drawn)
     group.flag(
         "--draw", truth, default=ABSENT,
-        help="trees and alignments: draw them instead, a blank line after each; on standard "
-        "output, unless --output is given",
+        help=f"{titles}: draw them instead, a blank line after each; on standard output, unless "
+        "--output is given",
     )  # fmt: skip
     group.flag(
         "--svg", path, metavar="FILE", default=ABSENT,
-        help="trees and alignments: draw them, one below the other, to an SVG file; --output is "
-        "then not needed",
+        help=f"{titles}: draw them, one below the other, to an SVG file; --output is then not "
+        "needed",
     )  # fmt: skip
 
 
@@ -42,19 +45,19 @@ class Drawings(Writer):
         self._kept: list[Any] = []
 
     def drawable(self, piece: ShardSpec, found: list[Any]) -> Iterator[Any]:
-        """What `text`, `drawn` and `svg` take, of each of these predictions."""
+        """Return the argument of `text`, `drawn` and `svg` for each of these predictions."""
         return iter(found)
 
     def text(self, one: Any) -> str:
-        """A prediction as one line."""
+        """Return a prediction as one line."""
         raise NotImplementedError
 
     def drawn(self, one: Any, width: int | None) -> str:
-        """A prediction as lines, of at most this width where one is given."""
+        """Return a prediction as lines, of at most this width where one is given."""
         raise NotImplementedError
 
     def svg(self, kept: list[Any]) -> str:
-        """All predictions as an SVG document."""
+        """Return all predictions as an SVG document."""
         raise NotImplementedError
 
     def texts(self, piece: ShardSpec, found: list[Any]) -> Iterator[str]:

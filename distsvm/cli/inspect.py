@@ -15,19 +15,21 @@ from distsvm.cli.output import Output
 from distsvm.cli.parser import Parser
 from distsvm.cli.parts import Inspection, add_parts, check_model_flags, helps, part_of
 from distsvm.cli.strongest import listed
-from distsvm.cli.summary import CERTIFICATES, REASONS, in_words, own_rows
+from distsvm.cli.summary import CERTIFICATES, REASONS, about_rows, in_words, own_rows
 from distsvm.errors import DAMAGE, ConfigError, DistSVMError, ModelError
 from distsvm.kinds import truth, whole
 from distsvm.model import Model
 from distsvm.oracles.description import describe
-from distsvm.registry import structure_of
+from distsvm.registry import solvers, structure_of
 from distsvm.risks.plane_set import support_of
 from distsvm.solvers.round import Round
 from distsvm.storage import Place, place, read_json
 from distsvm.training.checkpoint import checkpoint_folders, read_checkpoint
 from distsvm.training.config import TrainConfig
+from distsvm.training.result import no_support
 from distsvm.training.run_folder import RunFolder
 from distsvm.training.run_state import read_state
+from distsvm.workers.support import SupportTable
 
 
 def add_arguments(parser: Parser) -> None:
@@ -38,8 +40,8 @@ def add_arguments(parser: Parser) -> None:
     )  # fmt: skip
     parser.general.flag(
         "--support", truth, default=False,
-        help="of a run of n-slack: show the outputs with α > 0 at the newest checkpoint, the "
-        "largest α first; --top is their number",
+        help="of a run: show the outputs with α > 0 at its end, the largest α first; --top is "
+        "their number. n-slack has them before its end and in checkpoints, too; one-slack has none",
     )  # fmt: skip
     add_parts(parser.group("of one structure only"), Inspection)
     add_task_code(parser)
@@ -48,11 +50,13 @@ def add_arguments(parser: Parser) -> None:
 def run(args: argparse.Namespace, output: Output) -> int:
     folder = place(args.folder)
     kind = kind_of(folder)
-    if args.support and kind != "run":
-        raise ConfigError(f"--support: {folder} is a {kind}, expected the folder of a run")
+    if args.support and kind == "model":
+        raise ConfigError(f"--support: {folder} is a model, expected a run or a checkpoint")
     try:
-        if kind == "run":
-            facts, lines = _support(folder, args, output) if args.support else _run(folder, output)
+        if args.support:
+            facts, lines = _support(folder, kind, args.top, output)
+        elif kind == "run":
+            facts, lines = _run(folder, output)
         elif kind == "checkpoint":
             facts, lines = _checkpoint(folder, output)
         else:
@@ -125,6 +129,7 @@ def _certificate_rows(model: Model) -> list[tuple[str, str]]:
     kind = facts["certificate"]
     return [
         ("certificate", f"{kind}: {CERTIFICATES.get(kind, '')}"),
+        *about_rows(str(facts.get("certified_for", ""))),
         ("primal", value(facts["primal"])),
         ("dual", value(facts["dual"])),
         ("gap", f"{small(facts['gap'])}; gap/C {small(facts['gap'] / facts['C'])}; asked for: "
@@ -172,22 +177,13 @@ def _run(folder: Place, output: Output) -> tuple[dict[str, Any], list[str]]:
 
 
 def _support(
-    folder: Place, args: argparse.Namespace, output: Output
+    folder: Place, kind: str, top: int, output: Output
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the outputs that hold α: of which example, how much, and their loss."""
-    RunFolder(folder).read()
-    checkpoints = checkpoint_folders(folder)
-    if not checkpoints:
-        raise ModelError(f"{folder} has no checkpoint yet, which --support reads")
-    found = support_of(read_checkpoint(checkpoints[-1]).arrays)
-    if found is None:
-        raise ModelError(
-            f"{folder} is the run of a solver that keeps no planes of single examples on the "
-            "driver; expected a run of n-slack"
-        )
-    shown = found[: args.top]
+    """Return the outputs with α > 0: of which example, their α, and their loss."""
+    source, found = _found_support(folder, kind)
+    shown = found.lines(top)
     facts = {
-        "checkpoint": checkpoints[-1].name, "n_support_planes": len(found),
+        "source": source, "n_support_planes": len(found),
         "support": [plane._asdict() | {"output": json.loads(plane.output)} for plane in shown],
     }  # fmt: skip
     rows = [
@@ -195,8 +191,33 @@ def _support(
          f"{plane.output}")
         for plane in shown
     ]  # fmt: skip
-    rows.append(("in all", f"{counted(len(found), 'output')} with α > 0"))
+    rows.append(("in all", f"{counted(len(found), 'output')} with α > 0, {source}"))
     return facts, pairs(rows, output.style, output.width)
+
+
+def _found_support(folder: Place, kind: str) -> tuple[str, SupportTable]:
+    """Return the newest outputs with α > 0, and where they were: a checkpoint, or the run's end."""
+    newest: Place | None
+    if kind == "checkpoint":
+        newest, solver = folder, ""
+    else:
+        home = RunFolder(folder)
+        solver = home.read().get("problem", {}).get("config", {}).get("solver", "")
+        newest = next(iter(checkpoint_folders(folder)[::-1]), None)
+    if newest is not None and (held := support_of(read_checkpoint(newest).arrays)) is not None:
+        return f"in {newest.name}", held
+    if kind == "checkpoint":
+        raise ModelError(
+            f"{folder} is no checkpoint of n-slack: runs of other solvers tell the outputs with "
+            "α > 0 at their end"
+        )
+    ended = home.support()
+    if ended is not None:
+        return f"after round {ended.round}", ended
+    known = solvers().get(solver)
+    if known is None or known.why_no_support or (folder / "result.json").exists():
+        raise ModelError(f"{folder}: {no_support(solver)}")
+    raise ModelError(f"{folder} tells the outputs with α > 0 once it has ended or was stopped")
 
 
 def _checkpoint(folder: Place, output: Output) -> tuple[dict[str, Any], list[str]]:

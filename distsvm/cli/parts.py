@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -69,14 +70,14 @@ class Predictions:
         Returns the Writer for predictions of the model.
     flags : mapping of str to str
         Flags of this structure only, by destination.
-    add : function of a group
-        Adds these flags.
+    add : function of a group, or several
+        Add these flags. A function that several structures name adds its flags once.
     """
 
     help: str
     writer: Callable[[argparse.Namespace, Model, Output], Writer]
     flags: Mapping[str, str] = field(default_factory=dict)
-    add: Callable[[Group], None] = lambda group: None
+    add: Callable[[Group], None] | tuple[Callable[[Group], None], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +148,9 @@ def parts(kind: type[Part]) -> dict[Structure, Part]:
 
 def add_parts(group: Group, kind: type[Predictions] | type[Inspection]) -> None:
     """Add the flags that only some structures have."""
-    for add in dict.fromkeys(part.add for part in parts(kind).values()):
+    adds = (part.add for part in parts(kind).values())
+    several = (add if isinstance(add, tuple) else (add,) for add in adds)
+    for add in dict.fromkeys(chain.from_iterable(several)):
         add(group)
 
 

@@ -32,12 +32,14 @@ REASONS = {
     "max_seconds": "the limit of time (--max-seconds), before the target gap",
     "validation": "the validation loss no longer falls (--patience)",
     "precision": "rounding allows no smaller gap",
+    "own rule": "the rule of the method: no cut, or no sample, is violated by eps",
     "interrupted": "interrupted, before the target gap",
     "aborted": "ended by Ctrl-C, in the middle of a round",
 }
 CERTIFICATES = {
     "exact": "dual ≤ optimum ≤ primal",
     "upper bound": "dual ≤ optimum ≤ primal, where the primal is itself an upper bound",
+    "estimate": "dual ≤ optimum; the primal is the upper end of a 95% confidence interval of P(w)",
     "none": "dual ≤ optimum, and no primal value is known",
 }
 
@@ -55,7 +57,12 @@ def in_words(state: RunState) -> str:
 
 
 def hinge_loss(result: TrainResult) -> float:
-    """Return (primal − ½‖w‖²) / C of the model: R(w), or the mean of H²/2."""
+    """Return R(w) of the model, or the mean of H²/2: of its round, else (primal − ½‖w‖²) / C."""
+    for record in reversed(result.history):
+        if record.primal == result.primal and record.risk is not None:
+            return record.risk
+    if "risk_high" in result.own:
+        return result.own["risk_high"]
     w = result.model.w
     return (result.primal - 0.5 * float(w @ w)) / result.C
 
@@ -108,6 +115,11 @@ def finish(
     return code
 
 
+def about_rows(certified_for: str) -> list[tuple[str, str]]:
+    """Return the row that says what the certificate is about, if that needs saying."""
+    return [("", f"certified for {certified_for}")] if certified_for else []
+
+
 def summary(result: TrainResult, compiled: bool, output: Output) -> list[str]:
     """Return certificate, effort and time as lines."""
     style = output.style
@@ -121,6 +133,7 @@ def summary(result: TrainResult, compiled: bool, output: Output) -> list[str]:
     mean = "the mean of H²/2" if squared else "the mean hinge loss R(w)"
     rows = [
         ("certificate", f"{style.bold(result.certificate)}: {CERTIFICATES[result.certificate]}"),
+        *about_rows(result.certified_for),
         ("primal", style.bold(value(result.primal))),
         ("dual", style.bold(value(result.dual))),
         (

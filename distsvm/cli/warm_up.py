@@ -18,20 +18,10 @@ from distsvm.cli.parser import Parser
 from distsvm.kernels.compiling import counted_compiles
 from distsvm.oracles.structure import imported
 from distsvm.oracles.task import Task
-from distsvm.registry import structures
+from distsvm.registry import solvers, structures
 from distsvm.training.train import train
 
 Settings: TypeAlias = tuple[dict[str, Any], ...]
-
-SETTINGS: Settings = (
-    {"solver": "one-slack", "cache_size": 0},
-    {"solver": "one-slack", "cache_size": 5},
-    {"solver": "multi-plane"},
-    {"solver": "multi-plane", "n_blocks": 1},
-    {"solver": "n-slack"},
-    {"solver": "n-slack", "ascent": "subspace"},
-)
-"""Settings of training that between them use all kernels of the solvers."""
 
 
 def add_arguments(parser: Parser) -> None:
@@ -45,7 +35,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
         for name, problems in _problems().items():
             with counted_compiles() as n_compiled:
                 for task, data, settings in problems(name, Path(folder)):
-                    _use(task, data, settings or SETTINGS)
+                    _use(task, data, settings or _settings(task))
             total += n_compiled()
             output.record("warm-up", {"task": name, "n_compiled": n_compiled()})
             output.say(f"{name}: {counted(n_compiled(), 'kernel')} compiled")
@@ -64,6 +54,16 @@ def _problems() -> dict[str, Callable[[str, Path], Iterator[tuple[Task, Any, Set
         if structure.problems is not None
         for name in structure.tasks
     }
+
+
+def _settings(task: Task) -> Settings:
+    """Return settings of training that use all kernels of the solvers that can train the task."""
+    return tuple(
+        {"solver": name} | more
+        for name, solver in solvers().items()
+        if solver.needs <= task.capabilities
+        for more in solver.warm_up
+    )
 
 
 def _use(task: Task, data: Any, settings: Settings) -> None:

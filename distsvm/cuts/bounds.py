@@ -52,6 +52,7 @@ class Bounds:
     dual: float = -math.inf
     w: np.ndarray | None = None
     exact: bool = True
+    estimated: bool = False
 
     @property
     def gap(self) -> float:
@@ -66,16 +67,21 @@ class Bounds:
 
     @property
     def certificate(self) -> str:
-        """The kind of the primal value: "exact", "upper bound", or "none" before the first."""
+        """The kind of the primal value: "exact", "upper bound", or "none" before the first.
+
+        "estimate" is the upper end of a confidence interval.
+        """
         if self.primal == math.inf:
             return "none"
+        if self.estimated:
+            return "estimate"
         return "exact" if self.exact else "upper bound"
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the bounds as plain arrays, for a checkpoint."""
         return {
             "best_w": np.zeros(0) if self.w is None else self.w,
-            "bounds": np.array([self.primal, self.dual, self.exact]),
+            "bounds": np.array([self.primal, self.dual, self.exact - 2 * self.estimated]),
         }
 
     @classmethod
@@ -85,7 +91,7 @@ class Bounds:
         w = arrays["best_w"] if arrays["best_w"].size else None
         if (w is None) != (primal == math.inf):
             raise ValueError(f"best_w has {arrays['best_w'].size} values, the primal is {primal}")
-        return cls(primal, dual, w, bool(exact))
+        return cls(primal, dual, w, exact > 0, exact < 0)
 
     def rescaled(self, factor: float) -> Bounds:
         """Return the bounds at C times `factor`: R(w) does not change, and P(w) grows with C."""
@@ -102,8 +108,13 @@ class Bounds:
                 f"the primal value is {value}: features, losses, weights or C are too large for "
                 "64-bit numbers; scale them down"
             )
-        if value < self.primal:
-            self.primal, self.w, self.exact = value, w, exact
+        if value < self.primal or self.estimated:
+            self.primal, self.w, self.exact, self.estimated = value, w, exact, False
+
+    def add_estimate(self, value: float, w: np.ndarray) -> None:
+        """Take an estimate of P(w), which replaces an earlier one and no certified value."""
+        if self.primal == math.inf or self.estimated:
+            self.primal, self.w, self.estimated = value, w, True
 
     def add_dual(self, value: float) -> None:
         """Take the dual value of a feasible α."""

@@ -63,6 +63,11 @@ class InMemory:
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
 
+    @property
+    def held_bytes(self) -> int | None:
+        """The memory of the inputs, where they are arrays."""
+        return getattr(self.shard.x, "nbytes", None)
+
     def specs(
         self, n_shards: int | None, cost: Callable[[Any], float] | None = None
     ) -> list[ShardSpec]:

@@ -14,10 +14,10 @@ from distsvm.errors import DataError
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
-    """A read-only, C-contiguous view (or copy, if it is not contiguous) of an array.
+    """Return a read-only, C-contiguous view (or copy, if it is not contiguous) of an array.
 
-    Kernels are compiled for each kind of array; freezing every input leaves one kind, and shows
-    at once a kernel that writes into what is not its own.
+    Kernels are compiled for each kind of array. Frozen inputs are of one kind, and a kernel that
+    writes into one raises an error at once.
     """
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
@@ -43,30 +43,30 @@ class DenseRows:
         return self.values.nbytes
 
     def costs(self) -> np.ndarray:
-        """The work that each row asks of an oracle: its number of stored values."""
+        """Return the oracle work of each row: its number of stored values."""
         return np.full(self.n_rows, float(max(1, self.n_columns)))
 
     def rows(self, start: int, stop: int) -> DenseRows:
         return DenseRows(self.values[start:stop])
 
     def joined(self, others: Sequence[DenseRows]) -> DenseRows:
-        """A copy of these rows and of the others behind them."""
+        """Return a copy of these rows and of the others behind them."""
         return DenseRows(np.concatenate([self.values, *(other.values for other in others)]))
 
     def take(self, which: np.ndarray) -> DenseRows:
-        """A copy of the rows with these numbers."""
+        """Return a copy of the rows with these numbers."""
         return DenseRows(self.values[which])
 
     def arrays(self) -> tuple[np.ndarray, ...]:
         return (self.values,)
 
     def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The rows as named arrays and notes; see distsvm.data.shard_arrays."""
+        """Return the rows as named arrays and notes; see distsvm.data.shard_arrays."""
         return {"dense": self.values}, {}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any]) -> DenseRows:
-        """The rows that to_arrays gave these of."""
+        """Return the rows from the result of to_arrays."""
         return cls(arrays["dense"])
 
 
@@ -75,8 +75,8 @@ class SparseRows:
     """Features by rows (CSR): row i holds entries starts[i] … starts[i + 1] − 1.
 
     `starts` may begin above 0: a slice of rows shares `values` and `columns` with the whole.
-    `zero_based` says that columns count from 0; it is False where nobody knows (text files, which
-    count from 0 or from 1 without saying so), and then `n_columns` is 1 + the largest column.
+    `zero_based` means that columns count from 0. It is False where that is unknown (text files
+    count from 0 or from 1 without a mark); then `n_columns` is 1 + the largest column.
     """
 
     values: np.ndarray
@@ -95,14 +95,14 @@ class SparseRows:
         return nnz * (self.values.itemsize + self.columns.itemsize) + self.starts.nbytes
 
     def costs(self) -> np.ndarray:
-        """The work that each row asks of an oracle: its number of stored values."""
+        """Return the oracle work of each row: its number of stored values."""
         return np.maximum(1.0, np.diff(self.starts))
 
     def rows(self, start: int, stop: int) -> SparseRows:
         return replace(self, starts=self.starts[start : stop + 1])
 
     def joined(self, others: Sequence[SparseRows]) -> SparseRows:
-        """A copy of these rows and of the others behind them."""
+        """Return a copy of these rows and of the others behind them."""
         parts = [rows.arrays() for rows in (self, *others)]
         values, columns = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
         lengths = np.concatenate([np.diff(part[2]) for part in parts])
@@ -111,24 +111,24 @@ class SparseRows:
         return replace(self, values=values, columns=columns, starts=starts, n_columns=n_columns)
 
     def take(self, which: np.ndarray) -> SparseRows:
-        """A copy of the rows with these numbers."""
+        """Return a copy of the rows with these numbers."""
         whole = sparse.csr_matrix(self.arrays(), shape=(self.n_rows, self.n_columns))
         some = whole[which]
         return replace(self, values=some.data, columns=some.indices, starts=some.indptr)
 
     def arrays(self) -> tuple[np.ndarray, ...]:
-        """Only this slice's part of the arrays, with starts from 0."""
+        """Return this slice's part of the arrays, with starts from 0."""
         first, last = int(self.starts[0]), int(self.starts[-1])
         return (self.values[first:last], self.columns[first:last], self.starts - first)
 
     def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The rows as named arrays and notes; see distsvm.data.shard_arrays."""
+        """Return the rows as named arrays and notes; see distsvm.data.shard_arrays."""
         arrays = dict(zip(("values", "columns", "starts"), self.arrays(), strict=True))
         return arrays, {"n_columns": self.n_columns, "zero_based": self.zero_based}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any]) -> SparseRows:
-        """The rows that to_arrays gave these of; a ValueError for indices out of range."""
+        """Return the rows from the result of to_arrays; indices out of range raise a ValueError."""
         entries = arrays["values"], arrays["columns"], arrays["starts"]
         checks.whole("n_columns", notes["n_columns"])
         checks.within("columns", entries[1], 0, notes["n_columns"], entries[0].size)
@@ -136,7 +136,7 @@ class SparseRows:
         return cls(*entries, notes["n_columns"], notes["zero_based"])
 
     def alone(self) -> SparseRows:
-        """The same rows without the rest of the arrays they were cut from, fit to be sent."""
+        """Return the same rows in arrays without other rows, to be sent."""
         values, columns, starts = self.arrays()
         return replace(self, values=values, columns=columns, starts=starts)
 
@@ -144,17 +144,18 @@ class SparseRows:
 Rows: TypeAlias = "DenseRows | SparseRows"
 
 
-def as_rows(X: Any) -> Rows:
-    """A NumPy array or SciPy sparse matrix as rows, without copying where the form allows it.
+def as_rows(X: Any, *, ordered: bool = True) -> Rows:
+    """Return a NumPy array or SciPy sparse matrix as rows, without a copy where the form allows it.
 
-    float32 stays float32 and integers stay integers; the sums over them are float64 all the same.
-    Numbers that compiled code does not know (float16, long double, foreign byte order) become the
-    nearest it knows. X itself is never changed.
+    float32 stays float32 and integers stay integers; sums over them are float64. Types of numbers
+    that compiled code does not support (float16, long double, foreign byte order) become the
+    nearest one that it supports. X never changes. Where rows need not be `ordered`, their columns
+    are in the order of X, and a column may be there twice: scores are sums over them.
     """
     if sparse.issparse(X):
         csr = X.tocsr()
         _check_shape(csr.shape)
-        if not csr.has_canonical_format:
+        if ordered and not csr.has_canonical_format:
             csr = csr.copy() if csr is X else csr
             csr.sum_duplicates()
         return SparseRows(

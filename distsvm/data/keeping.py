@@ -45,6 +45,8 @@ class Keeping:
         The memory of the file reader beside the examples.
     dim : int
         The length of w, once it is known.
+    growth : float
+        Bytes of an example in memory for each byte as it was read; see Task.growth.
     """
 
     cache_dir: str | None = None
@@ -52,6 +54,7 @@ class Keeping:
     n_vectors: int = 0
     reading_mb: float = 0.0
     dim: int = 0
+    growth: float = 1.0
 
     def checked(self, specs: Sequence[ShardSpec]) -> Keeping:
         """Return this with reading_mb of these specs; refuse specs that have no pieces."""
@@ -100,7 +103,7 @@ class Keeping:
         store = self.store()
         if self.memory_mb is None or store is None:
             return []
-        n_bytes = self.piece_mb * MEGABYTE
+        n_bytes = self.piece_mb * MEGABYTE / max(1.0, self.growth)
         if not isinstance(spec, TextSpec):
             return spec.pieces(n_bytes)
         # Cutting text reads all of it, so the places of the cuts are kept as well.

@@ -111,7 +111,7 @@ def open_data(
 
 
 def open_inputs(source: Any, *, tables: bool | None = None, **options: Any) -> Dataset:
-    """As open_data, for prediction: a list has inputs, and labels in files are not read."""
+    """Return data for prediction: as open_data, but a list has inputs, and files need no labels."""
     if hasattr(source, "specs") or is_ray_dataset(source) or names_files(source):
         dataset: Any = open_data(source, tables=tables, **options)
         return dataset.unlabelled() if hasattr(dataset, "unlabelled") else Unlabelled(dataset)
@@ -144,7 +144,7 @@ def _as_table(rows: Sequence[Any], outputs: Any = None, weight: Any = None) -> T
 
 
 def names_files(source: Any, outputs: Any = None) -> bool:
-    """Whether the source is a path, a pattern or (without outputs) a list of nothing else."""
+    """Return whether the source is a path, a pattern or (without outputs) a list of those only."""
 
     def is_path(item: Any) -> bool:
         return isinstance(item, (str, os.PathLike))
@@ -154,7 +154,7 @@ def names_files(source: Any, outputs: Any = None) -> bool:
 
 
 def is_ray_dataset(source: Any) -> bool:
-    """Whether this is a ray.data.Dataset; does not import Ray."""
+    """Return whether this is a ray.data.Dataset; it does not import Ray."""
     return any(
         cls.__name__ == "Dataset" and cls.__module__.startswith("ray.data.")
         for cls in type(source).__mro__
@@ -185,14 +185,14 @@ def _is_table(source: Any) -> bool:
 
 
 def _is_sequence(source: Any) -> bool:
-    """Whether this is a list, a tuple, or a one-dimensional array of objects."""
+    """Return whether this is a list, a tuple, or a one-dimensional array of objects."""
     if isinstance(source, np.ndarray):
         return source.ndim == 1 and source.dtype.kind == "O"
     return isinstance(source, (list, tuple))
 
 
 def _is_pair_of_columns(source: Any) -> bool:
-    """Whether this is (inputs, outputs); a tuple that begins with a tuple has pairs (x, y)."""
+    """Return whether this is (inputs, outputs); a tuple that begins with a tuple has pairs."""
     if not (isinstance(source, tuple) and len(source) == 2):
         return False
     return isinstance(source[0], (list, np.ndarray)) or _is_table(source[0])

@@ -71,7 +71,7 @@ def uri_facts(uri: str) -> tuple[int, str]:
 
 
 def _shown(name: str, folder: str) -> bool:
-    """Whether the file and all folders between this one and it are visible."""
+    """Return whether the file and all folders between this one and it are visible."""
     name, folder = name.rstrip("/"), folder.rstrip("/") + "/"
     below = name.removeprefix(folder) if name.startswith(folder) else name.rpartition("/")[2]
     return all(part[:1] not in ("", ".", "_", "?") for part in below.split("/"))

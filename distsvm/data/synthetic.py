@@ -8,9 +8,18 @@ import numpy as np
 from scipy import sparse
 
 from distsvm.data.writers import write_parts
+from distsvm.kinds import number
+from distsvm.options import Option
 from distsvm.oracles.structure import imported
+from distsvm.wording import Message
 
-__all__ = ["make_binary", "make_multiclass", "make_sparse_multiclass", "write_parts"]
+__all__ = [
+    "make_binary",
+    "make_checkers",
+    "make_multiclass",
+    "make_sparse_multiclass",
+    "write_parts",
+]
 
 ROWS_AT_A_TIME = 1 << 16
 
@@ -29,6 +38,46 @@ def make_binary(
     X = _normal(rng, n, d, dtype)
     y = np.where(X @ rng.standard_normal(d).astype(X.dtype) >= 0, 1, -1)
     return X, np.where(rng.random(n) < noise, -y, y)
+
+
+def make_checkers(
+    n: int,
+    *,
+    side: int = 4,
+    noise: float = 0.02,
+    flipped: float = 0.0,
+    seed: int = 0,
+    dtype: Any = np.float64,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Points on a board of side × side squares with the label of their square's colour.
+
+    Points are uniform on the board [0, 1]²; then each is moved by normal noise, and a share
+    `flipped` of labels changes. With 4 squares a side and noise 0.02 it is the Checkers problem of
+    Yu and Joachims (2008).
+
+    Parameters
+    ----------
+    n : int
+    side : int ≥ 1
+    noise : float ≥ 0
+        The standard deviation, in widths of the board.
+    flipped : float from 0 to 1
+
+    Returns
+    -------
+    X : array of shape (n, 2)
+    y : int64 array of shape (n,), −1 or +1
+    """
+    for name, value, least, most in (
+        ("side", side, 1, None), ("noise", noise, 0, None), ("flipped", flipped, 0, 1),
+    ):  # fmt: skip
+        Option(number(least=least, most=most), Message(""), name=name).check(value)
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 2))
+    squares = np.minimum((X * side).astype(np.int64), side - 1)
+    y = np.where(squares.sum(axis=1) % 2, -1, 1)
+    X += noise * rng.standard_normal((n, 2))
+    return X.astype(dtype), np.where(rng.random(n) < flipped, -y, y)
 
 
 def make_multiclass(

@@ -6,7 +6,7 @@ to the end of a line is a comment, blanks mean nothing::
     set       = template { newline | ";"  template }
     template  = "bias" | term { "&" term }
     term      = attribute [ "[" range "]" ]
-    attribute = "word" | "lower" | "shape" [ "(" n ")" ]
+    attribute = "word" | "lower" | ( "shape" | "length" ) [ "(" n ")" ] | function
               | "prefix" "(" range ")" | "suffix" "(" range ")" | "column" "(" range ")"
     range     = number | number ".." number
 
@@ -23,8 +23,16 @@ choices. A template that is named twice counts once. Attributes of a token:
 `shape`        upper case as X, lower as x, digits as d, all else as it is,    shape=Xxxxx
                and of a run of equal signs the first 4
 `shape(n)`     the same with the first n of a run                              shape1=Xx
+`length`       the number of its letters                                       length=7
+`length(n)`    the same, and n where there are more                            length5=5
 `column(k)`    the field in column k of the file, from 0                       column3[-1]=DET
+`NAME`         what a function of yours returns of the word, a text; None is   vowels[+1]=2
+               no feature
 =============  ==============================================================  ===============
+
+A function of your own gets its name by register_word_function, or by an entry point of the group
+`distsvm.word_functions` of an installed package. A saved model has its name alone: where the model
+is used, the function has to be there. No file brings code along.
 
 On the right is the name of the feature: term, `=`, value. A combination has the values of its
 terms at once: `word[-1] & word` gives `word[-1]&word=the&cat` (a & or \\ within such a value gets
@@ -37,7 +45,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import NoReturn, TypeAlias
@@ -46,6 +54,7 @@ import numpy as np
 
 from distsvm.data.ragged import Ragged, offsets
 from distsvm.errors import ConfigError, DataError
+from distsvm.registry import WORD_FUNCTIONS
 from distsvm.wording import message
 
 BEFORE, AFTER = "<s>", "</s>"
@@ -54,26 +63,55 @@ LARGEST = 99  # length, distance or column
 MOST = 10_000  # combinations that one line may stand for
 
 NO_ARGUMENT, MAY_HAVE, MUST_HAVE = 0, 1, 2
+WordFunction: TypeAlias = "Callable[[str], str | None]"
 ATTRIBUTES = {
     "bias": NO_ARGUMENT,
     "word": NO_ARGUMENT,
     "lower": NO_ARGUMENT,
     "shape": MAY_HAVE,
+    "length": MAY_HAVE,
     "prefix": MUST_HAVE,
     "suffix": MUST_HAVE,
     "column": MUST_HAVE,
 }
 
+_registered: dict[str, WordFunction] = {}
+
 Tokens: TypeAlias = "Sequence[str] | Sequence[Sequence[str]]"
+
+
+def register_word_function(name: str, function: WordFunction) -> None:
+    """Give templates an attribute of this name, lower-case letters and "_".
+
+    function(word) returns a text, or None for no feature. It travels to workers as its module and
+    name: let it be a function of a module that they can import.
+    """
+    if not (isinstance(name, str) and re.fullmatch(r"[a-z_]+", name)):
+        raise ConfigError("name", name, "a text of lower-case letters and _")
+    if name in ATTRIBUTES:
+        raise ConfigError(f"the attribute {name!r} of templates is built in; take another name")
+    if not callable(function):
+        raise ConfigError("function", function, "a function of a word")
+    _registered[name] = function
+
+
+def _word_function(name: str) -> WordFunction | None:
+    if name in _registered:
+        return _registered[name]
+    return WORD_FUNCTIONS.get(name)
 
 
 @dataclass(frozen=True)
 class Term:
-    """One attribute of the token at one distance; `argument` is its length or column."""
+    """One attribute of the token at one distance; `argument` is its length or column.
+
+    `function` is the user's own, which the attribute names.
+    """
 
     attribute: str
     argument: int | None = None
     offset: int = 0
+    function: WordFunction | None = None
 
     @property
     def label(self) -> str:
@@ -91,16 +129,41 @@ class Term:
 
     def value(self, field: str) -> str | None:
         """Return the term's value for a token with this word (or column); None for no feature."""
+        if self.attribute == "prefix":
+            n = self.argument or 0
+            return field[:n] if len(field) >= n else None
+        if self.attribute == "suffix":
+            n = self.argument or 0
+            return field[-n:] if len(field) >= n else None
         if self.attribute == "lower":
             return field.lower()
         if self.attribute == "shape":
             return shape(field, self.argument or LONGEST_RUN)
-        if self.is_affix:
-            n = self.argument or 0
-            if len(field) < n:
-                return None
-            return field[:n] if self.attribute == "prefix" else field[-n:]
+        if self.attribute == "length":
+            return str(min(len(field), self.argument or len(field)))
+        if self.function is not None:
+            return self._own_value(field)
         return field
+
+    def beyond(self, before: bool) -> str | None:
+        """Return the term's value before a sentence or after it."""
+        return None if self.is_affix else BEFORE if before else AFTER
+
+    def _own_value(self, field: str) -> str | None:
+        assert self.function is not None
+        try:
+            value = self.function(field)
+        except Exception as error:
+            raise DataError(
+                f"the word function {self.attribute!r} of {field!r} raised "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        if value is not None and not isinstance(value, str):
+            raise DataError(
+                f"the word function {self.attribute!r} of {field!r} returned {value!r}, expected "
+                "text or None"
+            )
+        return value
 
     def values(self, fields: Sequence[str]) -> list[str | None]:
         """Return `value` of each of many fields."""
@@ -138,6 +201,11 @@ class Templates:
         )
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """What the names of each template's features begin with."""
+        return tuple("&".join(term.label for term in terms) for terms in self.combinations)
+
+    @property
     def columns(self) -> tuple[int, ...]:
         """The columns that are read beside the word's."""
         terms = [term for terms in self.combinations for term in terms]
@@ -160,25 +228,39 @@ class Templates:
 
         def value(term: Term, place: int) -> str | None:
             if not 0 <= place < len(tokens):
-                return None if term.is_affix else BEFORE if place < 0 else AFTER
+                return term.beyond(place < 0)
             return term.value(tokens[place][word if term.column is None else term.column])
 
-        rows: list[list[str]] = []
-        for t in range(len(tokens)):
-            rows.append([])
-            for terms in self.combinations:
-                values = [value(term, t + term.offset) for term in terms]
-                known = [one for one in values if one is not None]
-                if len(known) == len(terms):
-                    rows[-1].append(feature_name(terms, known))
-        return rows
+        templates = list(map(labelled, self.combinations))
+        return [
+            named(templates, lambda term, t=t: value(term, t + term.offset))  # type: ignore[misc]
+            for t in range(len(tokens))
+        ]
 
 
-def feature_name(terms: Sequence[Term], values: Sequence[str]) -> str:
-    """Return the name of the feature: these terms with these values."""
-    if terms[0] == BIAS:
-        return BIAS.label
-    return label_of(terms) + (values[0] if len(terms) == 1 else "&".join(map(escaped, values)))
+Labelled: TypeAlias = "tuple[str, tuple[Term, ...]]"
+"""How the names of a template's features begin, and the terms whose values follow."""
+
+
+def labelled(terms: tuple[Term, ...]) -> Labelled:
+    """Return the template as `named` takes it."""
+    return (BIAS.label, ()) if terms[0] == BIAS else (label_of(terms), terms)
+
+
+def named(templates: Iterable[Labelled], value: Callable[[Term], str | None]) -> list[str]:
+    """Return the names of a token's features: these templates with these values of their terms."""
+    names = []
+    for label, terms in templates:
+        if len(terms) == 1:  # as most have
+            only = value(terms[0])
+            if only is not None:
+                names.append(label + only)
+            continue
+        values = [value(term) for term in terms]
+        known = [escaped(one) for one in values if one is not None]
+        if len(known) == len(terms):
+            names.append(label + "&".join(known))
+    return names
 
 
 def label_of(terms: Sequence[Term]) -> str:
@@ -250,11 +332,13 @@ class _Scanner:
 
     def _terms(self) -> list[Term]:
         begin = self._place
-        attribute = self._match(r"[a-z]+")
-        kind = ATTRIBUTES.get(attribute)
+        attribute = self._match(r"[a-z_]+")
+        function = None if attribute in ATTRIBUTES else _word_function(attribute)
+        kind = ATTRIBUTES.get(attribute, None if function is None else NO_ARGUMENT)
         if kind is None:
             self._place = begin
-            self._refuse(f"one of {', '.join(ATTRIBUTES)}")
+            known = ", ".join([*ATTRIBUTES, *sorted(_registered)])
+            self._refuse(f"one of {known}, or a word function that is registered")
         arguments: Sequence[int | None] = [None]
         if kind != NO_ARGUMENT and self._found("("):
             arguments = self._range(0 if attribute == "column" else 1, "a number from {} to {}")
@@ -265,7 +349,11 @@ class _Scanner:
         if attribute != "bias" and self._found("["):
             offsets = self._range(-LARGEST, "a distance from {} to {}")
             self._expect("]")
-        return [Term(attribute, argument, offset) for argument in arguments for offset in offsets]
+        return [
+            Term(attribute, argument, offset, function)
+            for argument in arguments
+            for offset in offsets
+        ]
 
     def _range(self, least: int, expected: str) -> range:
         def number() -> int:

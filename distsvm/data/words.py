@@ -1,4 +1,4 @@
-"""Plain sentences, to predict on: split into words, of which a structure may make features.
+"""Plain sentences to predict on, split into words, of which a structure can make features.
 
 The tokeniser is simple. A line is split at blanks. Punctuation and symbols at the beginning and at
 the end of what is between blanks are words of their own, equal ones in a row one word; what stands
@@ -39,7 +39,7 @@ Features: TypeAlias = "Callable[[Sequence[Sequence[str]]], Any]"
 
 
 def tokenise(line: str) -> list[str]:
-    """The words of a sentence; see the module's text."""
+    """Return the words of a sentence; see the module's docstring."""
     return [word for piece in line.split() for word in _split(piece)]
 
 
@@ -59,12 +59,12 @@ def _is_mark(sign: str) -> bool:
 
 
 def splitter(tokens: bool) -> Callable[[str], list[str]]:
-    """What makes words of a line; see TextData."""
+    """Return the function from a line to its words; see TextData."""
     return str.split if tokens else tokenise
 
 
 def lines_of(file: BinaryIO, source: str) -> Iterator[bytes]:
-    """The lines of a file as they come; one that does not end is refused."""
+    """Yield the lines of a file as they come; a line that does not end is refused."""
     while line := file.readline(MAX_LINE + 1):
         if len(line) > MAX_LINE:
             raise DataError(
@@ -74,7 +74,7 @@ def lines_of(file: BinaryIO, source: str) -> Iterator[bytes]:
 
 
 def sentences_of(lines: Iterable[bytes], source: str, tokens: bool = False) -> Iterator[list[str]]:
-    """The words of every line, also of blank ones; lines are refused unless they are UTF-8."""
+    """Yield the words of every line, also of blank ones; a line that is not UTF-8 is refused."""
     split = splitter(tokens)
     for number, line in enumerate(lines, 1):
         try:
@@ -137,7 +137,7 @@ class WordSpec:
         return Shard(x, self.outputs, None, first=self.first)
 
     def words(self) -> list[list[str]]:
-        """The words of each sentence."""
+        """Return the words of each sentence."""
         return [list(sentence) for sentence in self.sentences]
 
 
@@ -147,7 +147,7 @@ class TextData:
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Packed files (.gz, .bz2, .xz) are unpacked.
+        Compressed files (.gz, .bz2, .xz) are decompressed.
     tokens : bool, default False
         Whether words have blanks between them already; otherwise the module's tokeniser splits.
     """
@@ -160,7 +160,7 @@ class TextData:
         return text_bytes(self.paths)
 
     def unlabelled(self) -> TextData:
-        """The same: there are no outputs to leave out."""
+        """Return this data, which has no outputs."""
         return self
 
     def specs(
@@ -180,7 +180,7 @@ class LineData(TextData):
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
     ) -> list[LineSpec]:
-        """How to load each of n_shards shards of about equal bytes; see cut_files."""
+        """Return how to load each of n_shards shards of about equal bytes; see cut_files."""
         runs = cut_files(self.paths, n_shards, _line_starts, "sentences")
         return [LineSpec(run, self.tokens, self._features) for run in runs]
 
@@ -202,7 +202,7 @@ class LineSpec(TextSpec):
         return _line_starts
 
     def words(self) -> list[list[str]]:
-        """The words of each sentence."""
+        """Return the words of each sentence."""
         split = splitter(self.tokens)
         return [
             split(line)
@@ -222,7 +222,7 @@ class LineSpec(TextSpec):
 
 
 def _line_starts(file: BinaryIO, spacing: int, place: int) -> Iterator[int]:
-    """Where lines begin, also blank ones; see Starts."""
+    """Yield the places where lines begin, also blank ones; see Starts."""
     while line := read_line(file):
         yield place
         place = place + len(line) if spacing <= len(line) else seek_line(file, place + spacing)

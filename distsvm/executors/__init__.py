@@ -1,4 +1,4 @@
-"""Where workers live: in this thread, in threads, in processes, or on a Ray cluster."""
+"""Executors: workers in this thread, in threads, in processes, or on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def make_executor(
     threaded: bool = False,
     **options: Any,
 ) -> Executor:
-    """The executor of that name, not started yet.
+    """Return the executor of this name, before its start.
 
     Parameters
     ----------
-    name : one of CHOICES; "auto" is serial for one worker, threads for compiled code (which lets
-        go of the interpreter lock), and processes for all else
-    n_workers : None for one a usable core, or for as many as an existing Ray cluster can hold;
+    name : one of CHOICES; "auto" is serial for one worker, threads for compiled code (which
+        releases the interpreter lock), and processes for all else
+    n_workers : None for one a usable core, or for as many as fit into an existing Ray cluster;
         for `threaded` processes and actors, one a machine
     compiled : whether the objects' methods spend their time in compiled code
-    threaded : whether the objects share their work with the threads of their worker
+    threaded : whether the objects use several threads of their worker
     options : the fields of its dataclass in EXECUTOR_OPTIONS
     """
     if name not in CHOICES:

@@ -1,4 +1,4 @@
-"""Which worker hosts which shards."""
+"""The assignment of shards to workers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 def shared_out(
     costs: Sequence[float], groups: Sequence[range], n_workers: int
 ) -> list[tuple[int, ...]]:
-    """The shards of each worker: of every group a run of about equal cost."""
+    """Return the shards of each worker: a run of about equal cost of every group."""
     hosted: list[tuple[int, ...]] = [()] * min(n_workers, max(map(len, groups), default=0))
     for group in groups:
         runs = consecutive_runs([costs[shard] for shard in group], n_workers)
@@ -29,7 +29,7 @@ def consecutive_runs(costs: Sequence[float], n_workers: int) -> list[tuple[int, 
     Parameters
     ----------
     costs : one non-negative number a shard
-    n_workers : the most runs; there are fewer if there are fewer shards
+    n_workers : the largest number of runs; there are fewer if there are fewer shards
     """
     n_runs = min(n_workers, len(costs))
     if not sum(costs):
@@ -53,11 +53,11 @@ Hosted = Mapping[int, Sequence[int]]
 def spread(
     shards: Sequence[int], hosted: Hosted, costs: Sequence[float], groups: Sequence[range]
 ) -> dict[int, list[int]]:
-    """The workers that take over these shards: each goes where its group costs the least so far.
+    """Return the workers that take over these shards, each the one with the least cost so far.
 
     Parameters
     ----------
-    hosted : worker to the shards that it has already
+    hosted : the shards that each worker has already
     """
     taken: dict[int, list[int]] = {}
     for group in groups:
@@ -72,10 +72,10 @@ def spread(
 def handed_over(
     newcomers: Sequence[int], hosted: Hosted, costs: Sequence[float], groups: Sequence[range]
 ) -> dict[int, list[int]]:
-    """Which shards the newcomers take from the others, as few as make the load even.
+    """Return the shards that the new workers get: as few of the others' as make the load even.
 
-    A shard is taken from the worker that has most, and only while its taker has less afterwards
-    than the giver had before.
+    A shard moves from the worker of the highest cost, and only while the new worker's cost
+    afterwards is below that worker's cost before.
     """
     taken: dict[int, list[int]] = {}
     for group in groups:

@@ -1,4 +1,4 @@
-"""Arguments written once into shared memory, where every worker process reads them."""
+"""Arguments in shared memory: written once, read by every worker process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ALIGNED = 64
 
 @dataclass(frozen=True)
 class Packed:
-    """Arguments as they travel: a pickle, small buffers as bytes, large ones as (offset, size)."""
+    """Arguments in a message: a pickle, small buffers as bytes, large ones as (offset, size)."""
 
     head: bytes
     buffers: tuple[bytes | tuple[int, int], ...]
@@ -29,10 +29,10 @@ class Packed:
 
 
 class Blocks:
-    """The driver's side: one block, used again and again while it is large enough.
+    """The driver's side: one block, used again while it is large enough.
 
-    A block is not used again once a worker has kept an array that lies in it: the memory stays as
-    it is until that worker drops the array.
+    A block that has an array which a worker keeps is not used again: its memory must not change
+    until that worker drops the array.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Blocks:
 
     @contextmanager
     def packed(self, args: tuple[Any, ...]) -> Iterator[Packed]:
-        """The arguments, in a block that is theirs until the context ends."""
+        """Give the arguments in a block, which is reserved until the context ends."""
         head, buffers = wire.pack(args)
         places, size = [], 0
         for raw in buffers:
@@ -70,7 +70,7 @@ class Blocks:
         self._give_back(block)
 
     def keep(self, name: str) -> None:
-        """Note that a worker holds on to arrays in this block."""
+        """Note that a worker keeps arrays of this block."""
         self._kept.add(name)
 
     def _take(self, size: int) -> SharedMemory | None:
@@ -99,7 +99,7 @@ class Blocks:
 
 
 class _Mapping(SharedMemory):
-    """A block as a worker sees it, without complaints if arrays outlive it at the very end."""
+    """A worker's view of a block; arrays that outlive it at the interpreter's end are no error."""
 
     def __del__(self) -> None:
         with suppress(BufferError):
@@ -107,13 +107,13 @@ class _Mapping(SharedMemory):
 
 
 class Attachments:
-    """A worker's side: the blocks that it has mapped."""
+    """The worker's side: the blocks that it has mapped."""
 
     def __init__(self) -> None:
         self._blocks: dict[str, _Mapping] = {}
 
     def open(self, packed: Packed) -> tuple[tuple[Any, ...], weakref.ref[Any] | None]:
-        """The arguments, read-only, and a reference that lives as long as arrays in the block."""
+        """Return the arguments, read-only, and a reference that lasts as long as their arrays."""
         self.close_all_but(packed.block)
         if packed.block is None:
             return wire.decode(packed.head, packed.buffers), None
@@ -128,7 +128,7 @@ class Attachments:
         return wire.decode(packed.head, buffers), weakref.ref(memory)
 
     def close_all_but(self, name: str | None) -> None:
-        """Unmap what is no longer used; blocks with arrays that are still in use stay."""
+        """Unmap unused blocks; blocks with arrays in use stay."""
         for old in [block for block in self._blocks if block != name]:
             with suppress(BufferError):
                 self._blocks[old].close()
@@ -136,7 +136,7 @@ class Attachments:
 
 
 def unlink(block: SharedMemory) -> None:
-    """Remove a block; workers that have it mapped keep their view."""
+    """Remove a block; the views of workers that have mapped it stay valid."""
     block.close()
     with suppress(FileNotFoundError):
         block.unlink()
@@ -148,7 +148,7 @@ def _memory(block: SharedMemory) -> memoryview:
 
 
 def _reserved(block: SharedMemory) -> bool:
-    """Whether the memory could be reserved: writing to a full /dev/shm kills the process.
+    """Return whether the memory is reserved: writing to a full /dev/shm kills the process.
 
     Containers often have just 64 MB of it.
     """

@@ -1,4 +1,4 @@
-"""Calls of shards' objects as requests to workers, and the way to make objects again."""
+"""Calls as requests to workers, and the requests that make objects again."""
 
 from __future__ import annotations
 
@@ -7,48 +7,40 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from distsvm.executors.base import Call
 from distsvm.executors.host import Reply
 from distsvm.executors.transport import Request
 
 
-@dataclass(frozen=True, eq=False)
-class Call:
-    """A method and its arguments, and the shards to call it on; position i is that of shards[i].
+def request_of(call: Call, positions: Sequence[int]) -> Request:
+    """Return the request to a worker that has the shards at these positions."""
+    shards = [call.shards[i] for i in positions]
+    each = [call.each[i] for i in positions] if call.each else None
+    return Request("call", call.args, (call.method, shards, each, call.groups))
 
-    With `groups` the answers are added up, as far as one worker can.
+
+def positions_of(call: Call, shards: Container[int]) -> list[int]:
+    """Return the positions of these shards, the lowest shard first.
+
+    A worker stops at its first error, which is then that of the lowest shard.
     """
-
-    method: str
-    handle: Any
-    shards: Sequence[int]
-    each: Sequence[tuple[Any, ...]] | None = None
-    groups: Sequence[range] | None = None
-
-    def request(self, positions: Sequence[int]) -> Request:
-        """What to ask a worker that has the shards at these positions."""
-        shards = [self.shards[i] for i in positions]
-        each = [self.each[i] for i in positions] if self.each else None
-        return Request("call", self.handle, (self.method, shards, each, self.groups))
-
-    def positions(self, shards: Container[int]) -> list[int]:
-        """Where these shards are, lowest first: a worker stops at its first error, the lowest's."""
-        found = [i for i, shard in enumerate(self.shards) if shard in shards]
-        return sorted(found, key=lambda i: self.shards[i])
+    found = [i for i, shard in enumerate(call.shards) if shard in shards]
+    return sorted(found, key=lambda i: call.shards[i])
 
 
 @dataclass
 class Peers:
-    """How many workers were asked the same, and how long those took that have answered."""
+    """The number of workers with the same call, and the times of those that have answered."""
 
     n_asked: int = 1
     took_s: list[float] = field(default_factory=list)
 
 
 @dataclass(eq=False)
-class Job:
-    """What one worker has to do: steps, the last of which is the request if there is one.
+class Errand:
+    """A queue of requests to one worker; the last is the caller's, the others prepare objects.
 
-    A job whose worker was lost may be taken over by others.
+    If the worker is lost, errands of other workers succeed this one.
     """
 
     steps: deque[Request]
@@ -57,32 +49,32 @@ class Job:
     positions: Sequence[int] = ()
     peers: Peers = field(default_factory=Peers)
     reply: Reply | None = None
-    successors: list[Job] | None = None
+    successors: list[Errand] | None = None
 
     @property
     def finished(self) -> bool:
-        return all(job.reply is not None for job in self.ends())
+        return all(errand.reply is not None for errand in self.ends())
 
-    def ends(self) -> Iterable[Job]:
-        """The jobs that answer for this one: itself, unless others have taken it over."""
+    def ends(self) -> Iterable[Errand]:
+        """Yield the errands with the replies: this one, or its successors."""
         if self.successors is None:
             yield self
             return
-        for job in self.successors:
-            yield from job.ends()
+        for errand in self.successors:
+            yield from errand.ends()
 
 
-def values(jobs: Iterable[Job]) -> list[tuple[Job, Any]]:
-    """The replies of the jobs that have a request, or the error of the lowest shard."""
-    replies = [(job, job.reply) for job in jobs if job.reply is not None]
+def values(errands: Iterable[Errand]) -> list[tuple[Errand, Any]]:
+    """Return the replies of errands that have a request, or raise the lowest shard's error."""
+    replies = [(errand, errand.reply) for errand in errands if errand.reply is not None]
     failures = [reply.failure for _, reply in replies if reply.failure]
     if failures:
         min(failures, key=lambda failure: -1 if failure.shard is None else failure.shard).throw()
-    return [(job, reply.value) for job, reply in replies if job.request is not None]
+    return [(errand, reply.value) for errand, reply in replies if errand.request is not None]
 
 
 class Recipe:
-    """The way to make a shard's object again: its builder, the calls that prepared it, a recall.
+    """The steps that make a shard's object again: its builder, calls of `prepare`, a recall.
 
     Parameters
     ----------
@@ -95,19 +87,19 @@ class Recipe:
         self.recalled: Call | None = None
 
     def steps(
-        self, shards: Sequence[int], kept: Sequence[int] = (), jobs: Iterable[Job] = ()
+        self, shards: Sequence[int], kept: Sequence[int] = (), errands: Iterable[Errand] = ()
     ) -> list[Request]:
-        """Requests that make these shards' objects on a worker that has the objects of `kept`.
+        """Return requests that make these shards' objects on a worker with the objects of `kept`.
 
-        What the `jobs` will ask for all the same is left out.
+        Calls that the `errands` make anyway are left out.
         """
         if not self.builders:
             return []
         handle = tuple(self.builders[shard] for shard in shards)
         steps = [Request("build", handle, (tuple(shards), tuple(kept)))]
-        later = {(id(job.call), i) for job in jobs for i in job.positions}
+        later = {(id(errand.call), i) for errand in errands for i in errand.positions}
         for call in (*self.prepared, *filter(None, [self.recalled])):
-            positions = [i for i in call.positions(shards) if (id(call), i) not in later]
+            positions = [i for i in positions_of(call, shards) if (id(call), i) not in later]
             if positions:
-                steps.append(call.request(positions))
+                steps.append(request_of(call, positions))
         return steps

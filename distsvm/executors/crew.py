@@ -1,4 +1,4 @@
-"""The workers of a remote executor: their jobs, and what becomes of the shards of lost ones."""
+"""The workers of a remote executor: their errands, and the shards of lost workers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from itertools import pairwise
 
 from distsvm.errors import PlacementError, WorkerLost
 from distsvm.executors.assignment import spread
-from distsvm.executors.calls import Call, Job, Peers, Recipe
+from distsvm.executors.base import Call
+from distsvm.executors.calls import Errand, Peers, Recipe, positions_of, request_of
 from distsvm.executors.host import Reply, Ticket
 from distsvm.executors.recovery import Decision, Kind, Loss, RecoveryPolicy, Waiting
 from distsvm.executors.transport import Gone, Request, Transport
@@ -24,10 +25,10 @@ MEGABYTE = 2**20
 
 @dataclass
 class Member:
-    """One worker: the shards it has, its jobs (the first is under way), and what it has done."""
+    """One worker: its shards, its errands (the first is under way), and its work so far."""
 
     shards: tuple[int, ...] = ()
-    jobs: deque[Job] = field(default_factory=deque)
+    errands: deque[Errand] = field(default_factory=deque)
     retired: bool = False
     busy_s: float = 0.0
     n_restarts: int = 0
@@ -40,8 +41,8 @@ class Member:
 class Crew:
     """Workers by number. Numbers stay: a worker that is not built again is retired.
 
-    Only `advance` moves jobs on. So a `map` may be left half-way, and calls may be made in between:
-    no reply is mistaken for another.
+    Only `advance` moves errands on. So a caller may leave a `map` half-way and make other calls,
+    and each reply still reaches its own errand.
     """
 
     def __init__(self, transport: Transport, policy: RecoveryPolicy) -> None:
@@ -63,10 +64,10 @@ class Crew:
         return [number for number, member in enumerate(self.members) if not member.retired]
 
     def idle(self) -> int:
-        """A worker without a job; waits for one."""
+        """Return a worker without an errand; wait until there is one."""
         while True:
             for number in self.active():
-                if not self.members[number].jobs:
+                if not self.members[number].errands:
                     return number
             self.advance()
 
@@ -92,7 +93,7 @@ class Crew:
             )
 
     def hosts(self) -> dict[int, int]:
-        """The worker of each shard."""
+        """Return the worker of each shard."""
         return {shard: n for n, member in enumerate(self.members) for shard in member.shards}
 
     def note(self, text: str) -> None:
@@ -100,51 +101,51 @@ class Crew:
         logger.warning(text)
         self.notes.append(text)
 
-    # --- jobs ------------------------------------------------------------------------------
+    # --- errands ------------------------------------------------------------------------------
 
-    def jobs_of(self, call: Call) -> list[Job]:
-        """The call as one job for each worker that has some of its shards, begun."""
+    def errands_of(self, call: Call) -> list[Errand]:
+        """Begin the call: one errand for each worker that has some of its shards."""
         self.settle()
-        own = [(n, call.positions(set(m.shards))) for n, m in enumerate(self.members)]
+        own = [(n, positions_of(call, set(m.shards))) for n, m in enumerate(self.members)]
         asked = [(number, positions) for number, positions in own if positions]
-        peers, jobs = Peers(len(asked)), []
+        peers, errands = Peers(len(asked)), []
         for number, positions in asked:
-            request = call.request(positions)
-            job = Job(deque([request]), request, call, positions, peers)
-            jobs.append(self.begin(number, job))
-        return jobs
+            request = request_of(call, positions)
+            errand = Errand(deque([request]), request, call, positions, peers)
+            errands.append(self.begin(number, errand))
+        return errands
 
     def settle(self) -> None:
-        """Wait for what is left of interrupted calls, and of a map in between."""
-        while any(member.jobs for member in self.members):
+        """Wait for the end of interrupted calls, and of a map that was left half-way."""
+        while any(member.errands for member in self.members):
             self.advance()
 
-    def begin(self, number: int, job: Job) -> Job:
-        """Give an idle worker a job."""
+    def begin(self, number: int, errand: Errand) -> Errand:
+        """Give an idle worker an errand."""
         if self._end is not None:
             raise self._end
         member = self.members[number]
-        assert not member.jobs, "one job at a time"
-        member.jobs.append(job)
+        assert not member.errands, "one errand at a time"
+        member.errands.append(errand)
         try:
             self._send(number)
-        except Exception:  # it was not sent; after an interrupt that is unknown, and the job stays
-            member.jobs.clear()
+        except Exception:  # not sent; after an interrupt that is unknown, and the errand stays
+            member.errands.clear()
             raise
-        return job
+        return errand
 
-    def finish(self, jobs: Iterable[Job]) -> list[Job]:
-        """The jobs that answer for these, once they have."""
-        jobs = list(jobs)
-        while not all(job.finished for job in jobs):
+    def finish(self, errands: Iterable[Errand]) -> list[Errand]:
+        """Wait for the replies to these errands, and return the errands that have them."""
+        errands = list(errands)
+        while not all(errand.finished for errand in errands):
             self.advance()
-        return [end for job in jobs for end in job.ends()]
+        return [end for errand in errands for end in errand.ends()]
 
     def advance(self) -> None:
-        """Wait for some worker, at most for a moment, and move its job on."""
+        """Wait for an answer of any worker, at most for a tick, and go on with its errand."""
         if self._end is not None:
             raise self._end
-        busy = [number for number, member in enumerate(self.members) if member.jobs]
+        busy = [number for number, member in enumerate(self.members) if member.errands]
         lost: dict[int, Gone] = {}
         for number, answer in self.transport.receive(busy, self._tick_s):
             if isinstance(answer, Gone):
@@ -161,29 +162,29 @@ class Crew:
         member = self.members[number]
         member.busy_s += answer.busy_s
         member.n_bytes = answer.n_bytes
-        job = member.jobs[0]
-        method = job.steps.popleft().method
+        errand = member.errands[0]
+        method = errand.steps.popleft().method
         self._longest_s[method] = max(answer.busy_s, self._longest_s.get(method, 0.0))
-        if answer.failure or not job.steps:
-            job.reply = answer
-            job.peers.took_s.append(answer.busy_s)
-            member.jobs.popleft()
-        if member.jobs:
+        if answer.failure or not errand.steps:
+            errand.reply = answer
+            errand.peers.took_s.append(answer.busy_s)
+            member.errands.popleft()
+        if member.errands:
             self._send(number)
 
     def _send(self, number: int) -> None:
         member = self.members[number]
         member.ticket = (member.n_restarts, member.ticket[1] + 1)
         member.waited_s = member.silent_s = 0.0
-        self.transport.send(number, replace(member.jobs[0].steps[0], ticket=member.ticket))
+        self.transport.send(number, replace(member.errands[0].steps[0], ticket=member.ticket))
 
     # --- time ------------------------------------------------------------------------------
 
     def _overdue(self, busy: Sequence[int]) -> dict[int, Gone]:
-        """The workers that have kept the driver waiting for too long.
+        """Return the workers that have not answered in time.
 
-        Only time in which the driver looked counts: after a pause of the driver itself all workers
-        would seem dead.
+        Only time in which the driver looked for answers counts: after a pause of the driver itself
+        all workers would count as lost.
         """
         passed_s = time.monotonic() - self._looked_s
         if passed_s < self._tick_s:
@@ -193,18 +194,18 @@ class Crew:
         alive = self.transport.alive(busy)
         for number in busy:
             member = self.members[number]
-            if not member.jobs:
+            if not member.errands:
                 continue
             member.waited_s += min(passed_s, 2 * self._tick_s)
             member.silent_s += min(passed_s, 2 * self._tick_s)
             if number in alive:
                 member.silent_s = 0.0
-            job = member.jobs[0]
-            last = len(job.steps) == 1
+            errand = member.errands[0]
+            last = len(errand.steps) == 1
             waiting = Waiting(
                 member.shards, member.silent_s, member.waited_s,
-                job.peers.took_s if last else (), job.peers.n_asked,
-                self._longest_s.get(job.steps[0].method, 0.0),
+                errand.peers.took_s if last else (), errand.peers.n_asked,
+                self._longest_s.get(errand.steps[0].method, 0.0),
             )  # fmt: skip
             kind = self.policy.overdue(waiting)
             if kind is Kind.SILENT:
@@ -219,7 +220,7 @@ class Crew:
     # --- losses ----------------------------------------------------------------------------
 
     def _recover(self, lost: Mapping[int, Gone]) -> None:
-        """Start lost workers again, or give their shards to others, and ask again what they had."""
+        """Start lost workers again, or give their shards to others, and repeat their requests."""
         n_others = len(self.active()) - len(lost)
         rebuilt: list[int] = []
         moved: list[int] = []
@@ -280,53 +281,53 @@ class Crew:
     def _rebuild(self, number: int) -> None:
         member = self.members[number]
         member.n_restarts += 1
-        steps = self.recipe.steps(member.shards, jobs=member.jobs)
-        for job in member.jobs:
-            # What a job without a request was to build is built by these steps.
-            job.steps = deque([job.request or Request("build", (), ((), member.shards))])
-        if member.jobs[0].request is None:
-            member.jobs[0].steps.clear()
-        member.jobs[0].steps.extendleft(reversed(steps))
+        steps = self.recipe.steps(member.shards, errands=member.errands)
+        for errand in member.errands:
+            # These steps also build the objects of an errand without a request.
+            errand.steps = deque([errand.request or Request("build", (), ((), member.shards))])
+        if member.errands[0].request is None:
+            member.errands[0].steps.clear()
+        member.errands[0].steps.extendleft(reversed(steps))
         self._send(number)
 
     def _move(self, number: int) -> None:
-        """Give a lost worker's shards and jobs to the others."""
+        """Give the shards and errands of a lost worker to the others."""
         member = self.members[number]
-        lost, member.jobs = list(member.jobs), deque()
+        lost, member.errands = list(member.errands), deque()
         hosts = self.active()
         hosted = {n: self.members[n].shards for n in hosts}
-        idle = {n for n in hosts if not self.members[n].jobs}
-        for job in lost:
-            job.successors = []
+        idle = {n for n in hosts if not self.members[n].errands}
+        for errand in lost:
+            errand.successors = []
         for host, shards in spread(member.shards, hosted, self.costs, self.groups).items():
             other = self.members[host]
-            build = Job(deque(self.recipe.steps(shards, other.shards, lost)))
+            build = Errand(deque(self.recipe.steps(shards, other.shards, lost)))
             other.shards += tuple(shards)
-            other.jobs.append(build)
-            for job in lost:
-                assert job.successors is not None
-                job.successors.append(build)
-                if job.call is not None:
-                    kept = set(job.call.positions(shards)) & set(job.positions)
-                    positions = [i for i in job.positions if i in kept]
+            other.errands.append(build)
+            for errand in lost:
+                assert errand.successors is not None
+                errand.successors.append(build)
+                if errand.call is not None:
+                    kept = set(positions_of(errand.call, shards)) & set(errand.positions)
+                    positions = [i for i in errand.positions if i in kept]
                     if positions:
-                        self._succeed(host, job, positions)
-        for job in lost:
-            if job.call is None and job.request is not None:
-                host = min(hosts, key=lambda n: len(self.members[n].jobs))
-                self._succeed(host, job, ())
+                        self._succeed(host, errand, positions)
+        for errand in lost:
+            if errand.call is None and errand.request is not None:
+                host = min(hosts, key=lambda n: len(self.members[n].errands))
+                self._succeed(host, errand, ())
         member.shards = ()
         for host in idle:
-            if self.members[host].jobs:
+            if self.members[host].errands:
                 self._send(host)
 
-    def _succeed(self, host: int, job: Job, positions: Sequence[int]) -> None:
-        request = job.call.request(positions) if job.call else job.request
+    def _succeed(self, host: int, errand: Errand, positions: Sequence[int]) -> None:
+        request = request_of(errand.call, positions) if errand.call else errand.request
         assert request is not None
-        assert job.successors is not None
-        new = Job(deque([request]), request, job.call, positions, job.peers)
-        job.successors.append(new)
-        self.members[host].jobs.append(new)
+        assert errand.successors is not None
+        new = Errand(deque([request]), request, errand.call, positions, errand.peers)
+        errand.successors.append(new)
+        self.members[host].errands.append(new)
 
     def _size(self, member: Member) -> str:
         shards = f"{len(member.shards)} shards" if len(member.shards) != 1 else "1 shard"
@@ -343,7 +344,7 @@ def _memory_error(answer: Reply) -> str:
 
 
 def _span(shards: Sequence[int]) -> str:
-    """Their numbers, neighbours as a range."""
+    """Return the numbers of the shards as text, neighbours as a range."""
     shards = sorted(shards)
     starts = [i for i, shard in enumerate(shards) if not i or shard > shards[i - 1] + 1]
     runs = [(shards[i], shards[j - 1]) for i, j in pairwise([*starts, len(shards)])]

@@ -1,4 +1,4 @@
-"""Errors of the objects, with the numbers of their shards."""
+"""Errors of objects, with the numbers of their shards."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from distsvm.wording import message, message_of
 
 
 def named(error: BaseException, shard: int) -> DistSVMError:
-    """The error with its shard's number: one of ours keeps its type, others become TaskErrors."""
+    """Return the error with its shard's number; an error of another package becomes a TaskError."""
     if isinstance(error, DistSVMError):
         with suppress(Exception):  # a user's subclass may want other arguments
             return type(error)(message("shard {}: {}", shard, message_of(error)))

@@ -1,4 +1,4 @@
-"""Workers that join during a run, and the shards that they take over."""
+"""Workers that join during a run, and the shards that they get."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import time
 from collections import deque
 
 from distsvm.executors.assignment import handed_over
-from distsvm.executors.calls import Job, values
+from distsvm.executors.calls import Errand, values
 from distsvm.executors.crew import Crew, Member
 from distsvm.executors.transport import Request
 
-# How often to look for room, and how long an invited worker may take to come, in seconds.
+# Seconds between searches for room, and seconds that the start of a worker may take.
 LOOK_EVERY_S = 3.0
 PATIENCE_S = 60.0
 
 
 class Growth:
-    """Starts workers while there are fewer than wanted, and never waits for them.
+    """Starts workers while there are fewer than wanted, without waiting for them.
 
     Parameters
     ----------
-    n_wanted : the number of workers; None for all that there is room for
+    n_wanted : the number of workers; None for as many as there is room for
     """
 
     def __init__(self, crew: Crew, n_wanted: int | None) -> None:
@@ -29,7 +29,7 @@ class Growth:
         self._looked_s = self._invited_s = time.monotonic()
 
     def step(self) -> None:
-        """Look for room, or for workers that were invited; to be called between rounds."""
+        """Look for room, or for workers whose start has ended; called between rounds."""
         now = time.monotonic()
         if now - self._looked_s < LOOK_EVERY_S:
             return
@@ -65,20 +65,20 @@ class Growth:
             self._invited = set()
 
     def _hand_over(self, newcomers: list[int]) -> None:
-        """Give the new workers their part of the shards, with what the objects have learned."""
+        """Give the new workers their share of the shards, with the objects' states."""
         crew = self._crew
         hosted = {number: crew.members[number].shards for number in crew.active()}
         taken = handed_over(newcomers, hosted, crew.costs, crew.groups)
         carried = self._carried([shard for shards in taken.values() for shard in shards])
-        jobs = []
+        errands = []
         for number in newcomers:
             crew.members[number].retired = False
             shards = crew.members[number].shards = tuple(taken.get(number, ()))
             steps = crew.recipe.steps(shards)
             states = [carried.get(shard) for shard in shards]
             steps.append(Request("take_up", (), (shards, states)))
-            jobs.append(crew.begin(number, Job(deque(steps))))
-        values(crew.finish(jobs))
+            errands.append(crew.begin(number, Errand(deque(steps))))
+        values(crew.finish(errands))
         who = "a worker" if len(newcomers) == 1 else f"{len(newcomers)} workers"
         n_taken = sum(map(len, taken.values()))
         crew.note(
@@ -86,17 +86,17 @@ class Growth:
         )
 
     def _carried(self, shards: list[int]) -> dict[int, object]:
-        """What the objects of these shards have learned; their present hosts drop them."""
-        crew, jobs = self._crew, []
+        """Return the states of these shards' objects, which their present workers drop."""
+        crew, errands = self._crew, []
         for number in crew.active():
             member = crew.members[number]
             mine = [shard for shard in member.shards if shard in shards]
             if mine:
                 request = Request("carry", (), (mine,))
-                jobs.append((mine, crew.begin(number, Job(deque([request]), request))))
+                errands.append((mine, crew.begin(number, Errand(deque([request]), request))))
         carried: dict[int, object] = {}
-        for mine, job in jobs:
-            for end in crew.finish([job]):
+        for mine, errand in errands:
+            for end in crew.finish([errand]):
                 if end.reply is not None and not end.reply.failure and end.request is not None:
                     carried.update(zip(mine, end.reply.value, strict=True))
         for number in crew.active():
@@ -104,6 +104,6 @@ class Growth:
             rest = tuple(shard for shard in member.shards if shard not in shards)
             if rest != member.shards:
                 member.shards = rest
-                crew.begin(number, Job(deque([Request("build", (), ((), rest))])))
+                crew.begin(number, Errand(deque([Request("build", (), ((), rest))])))
         crew.settle()
         return carried

@@ -1,4 +1,4 @@
-"""What runs inside a worker process: its shards' objects; errors become data."""
+"""Host: the objects of a worker process, and answers to requests; errors become data."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from distsvm.executors.tree import Sum
 from distsvm.team import Team
 
 Ticket: TypeAlias = "tuple[int, int]"
-"""Which incarnation of a worker was asked, and the number of the request."""
+"""The number of starts of the worker before this one, and the number of the request."""
 
 
 class WorkerTraceback(Exception):
-    """Where in the worker an error was raised; shown as the cause of what the driver raises."""
+    """The place in the worker where an error was raised, as the cause of the driver's error."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
@@ -31,14 +31,14 @@ class WorkerTraceback(Exception):
 
 @dataclass(frozen=True)
 class Failure:
-    """An error raised while working for a shard, or for none."""
+    """An error of a shard, or of none."""
 
     shard: int | None
     error: Exception
     traceback: str
 
     def throw(self) -> NoReturn:
-        """Raise the error, with its shard's number if it has one."""
+        """Raise the error, with the shard's number if there is one."""
         self.error.__cause__ = WorkerTraceback(self.traceback)
         if self.shard is None:
             raise self.error
@@ -47,10 +47,10 @@ class Failure:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a host answers: a value or a failure, how long it took, and its process's memory.
+    """A host's answer: a value or a failure, its time, and the memory of its process.
 
-    `n_bytes` is the most that was resident so far, 0 where the system does not say. The ticket is
-    that of the request: an answer to another one comes too late.
+    `n_bytes` is the largest resident memory so far, 0 where the system does not measure it. The
+    ticket is that of the request; the driver ignores the answer to an earlier request.
     """
 
     value: Any = None
@@ -61,11 +61,11 @@ class Reply:
 
 
 class Host:
-    """Holds the objects of some shards and does to them what the driver asks.
+    """The objects of some shards, and the verbs of requests about them.
 
-    Each verb takes first what is shared by all workers, then what is this worker's own, and is
-    reached through `answer`, which lets no error out. The threads share the shards, and each
-    shard's work where its object does so.
+    The arguments of each verb are first those that all workers share, then those of this worker.
+    `answer` calls the verbs and raises no error. The threads share the shards, and the work of
+    one shard if its object supports that.
     """
 
     def __init__(self, n_threads: int = 1) -> None:
@@ -76,7 +76,7 @@ class Host:
     def answer(
         self, verb: str, shared: Sequence[Any], own: Sequence[Any], ticket: Ticket | None = None
     ) -> Reply:
-        """The reply to build, call, carry, take_up or apply."""
+        """Return the reply to build, call, carry, take_up or apply."""
         started = time.perf_counter()
         value, failure = None, None
         try:
@@ -94,7 +94,7 @@ class Host:
         shards: Sequence[int],
         kept: Sequence[int] = (),
     ) -> None:
-        """Make the objects, one by each builder; of any earlier ones only `kept` stay."""
+        """Make one object with each builder; of earlier objects only those of `kept` stay."""
         self._objects = {shard: self._objects[shard] for shard in kept}
         for shard, builder in zip(shards, builders, strict=True):
             with _named(shard):
@@ -110,7 +110,7 @@ class Host:
         each: Sequence[tuple[Any, ...]] | None = None,
         groups: Sequence[range] | None = None,
     ) -> list[Any]:
-        """One result a shard; with groups, the tree nodes that these shards add up to in each."""
+        """Return one result a shard; with groups, the tree nodes of their sums in each group."""
 
         def call(i: int) -> Any:
             return self._call(shards[i], method, *args, *(each[i] if each else ()))
@@ -125,20 +125,20 @@ class Host:
         return [total.nodes for total in sums]
 
     def carry(self, _: Sequence[Any], shards: Sequence[int]) -> list[Any]:
-        """What the objects of these shards have learned since they were prepared, to be moved."""
+        """Return the states of these shards' objects since they were prepared."""
         return [
             self._call(shard, "carry") if hasattr(self._objects[shard], "carry") else None
             for shard in shards
         ]
 
     def take_up(self, _: Sequence[Any], shards: Sequence[int], carried: Sequence[Any]) -> None:
-        """Give the objects of these shards what `carry` gave elsewhere."""
+        """Give the objects of these shards the states that `carry` returned on other workers."""
         for shard, state in zip(shards, carried, strict=True):
             if state is not None:
                 self._call(shard, "take_up", state)
 
     def apply(self, shared: Sequence[Any], item: Any) -> Any:
-        """function(item, *args), where the function comes first in what is shared."""
+        """Return function(item, *args); the function is the first of the shared arguments."""
         function, *args = shared
         return function(item, *args)
 
@@ -148,7 +148,7 @@ class Host:
 
 
 class _OfShard(Exception):
-    """An error raised while working for a shard."""
+    """An error of a shard."""
 
     def __init__(self, error: BaseException, shard: int) -> None:
         self.error, self.shard = error, shard
@@ -156,15 +156,15 @@ class _OfShard(Exception):
 
 @contextmanager
 def _named(shard: int) -> Iterator[None]:
-    """Name the shard of an error."""
+    """Add the shard to an error."""
     try:
         yield
-    except BaseException as error:  # Ctrl-C comes to no worker: this is of a task's own
+    except BaseException as error:  # Ctrl-C reaches no worker: a task raised this one
         raise _OfShard(error, shard) from error
 
 
 def describe(error: BaseException, shard: int | None) -> Failure:
-    """The error as data that surely survives the way to the driver."""
+    """Return the error as data that the driver can read in every case."""
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     error.__traceback__ = None  # its frames hold on to the call's arguments
     if _starved(error):
@@ -179,14 +179,14 @@ def describe(error: BaseException, shard: int | None) -> Failure:
 
 
 def _starved(error: BaseException | None) -> bool:
-    """Whether it is of a want of memory, also where a task's error has been named since."""
+    """Return whether a lack of memory is the cause, also behind an error with a shard's name."""
     while error is not None and not isinstance(error, MemoryError):
         error = error.__cause__
     return error is not None
 
 
 def resident_bytes() -> int:
-    """The most memory that this process has had resident so far."""
+    """Return the largest resident memory of this process so far."""
     try:
         import resource
     except ImportError:  # not on every system

@@ -1,4 +1,4 @@
-"""Whether the system has killed a process for want of memory."""
+"""Processes that the system has killed because memory ran out."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _COUNTERS = ("memory.oom_control", "memory.events")  # of cgroups of version 1 a
 
 
 class OomKills:
-    """The kills for want of memory in this process's cgroup, counted one by one.
+    """Out-of-memory kills in this process's cgroup, counted one by one.
 
-    A signal alone does not say why it was sent. The kernel counts its own kills in the cgroup of
-    the killed process, and worker processes are in that of the driver.
+    A signal alone has no cause. The kernel counts its kills in the cgroup of the killed process,
+    and worker processes are in that of the driver.
     """
 
     def __init__(self, proc: Path = Path("/proc")) -> None:
@@ -20,7 +20,7 @@ class OomKills:
         self._n_known = self._count()
 
     def one_more(self) -> bool:
-        """Whether there is a kill that this method has not returned yet."""
+        """Return whether there is a kill that no earlier call has counted."""
         if self._count() <= self._n_known:
             return False
         self._n_known += 1
@@ -37,7 +37,7 @@ class OomKills:
 
 
 def memory_groups(proc: Path = Path("/proc")) -> Iterator[Path]:
-    """The folders of the cgroups, one a version at most, that may hold this process's memory."""
+    """Return the folders of the cgroups, at most one a version, that may limit this process."""
     try:
         mounts = (proc / "self" / "mountinfo").read_text(encoding="utf-8").splitlines()
         groups = (proc / "self" / "cgroup").read_text(encoding="utf-8").splitlines()
@@ -51,13 +51,13 @@ def memory_groups(proc: Path = Path("/proc")) -> Iterator[Path]:
         for names, path in own.items():
             version_1 = kind == "cgroup" and "memory" in names and "memory" in options.split(",")
             if version_1 or (kind == "cgroup2" and names == ("",)):
-                # a container may see no more of the tree than its own part
+                # a container may see only its own branch of the tree
                 seen = Path(path).is_relative_to(root)
                 yield Path(point, Path(path).relative_to(root)) if seen else Path(point)
 
 
 def _counter(proc: Path) -> Path:
-    """The file that counts the kills: of the cgroup, or else of the machine."""
+    """Return the file that counts the kills: that of the cgroup, else that of the machine."""
     for group in memory_groups(proc):
         for name in _COUNTERS:
             if (group / name).exists():

@@ -36,4 +36,4 @@ EXECUTOR_OPTIONS: dict[str, type[Limits]] = {
     "processes": Limits,
     "ray": RayOptions,
 }
-"""No worker of this process is ever lost, so serial and threads only check what they are given."""
+"""Serial and threads check these options and do not use them, as they lose no worker."""

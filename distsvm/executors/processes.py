@@ -1,4 +1,4 @@
-"""Workers that are processes of this machine."""
+"""ProcessesExecutor: workers in processes of this machine."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _STARTING_S = 300.0  # for one that is starting: its imports may be slow
 
 
 class ProcessesExecutor(RemoteExecutor):
-    """Workers are freshly started processes, fed through pipes and shared memory.
+    """Workers are new processes, which get their work through pipes and shared memory.
 
     A script that uses it must guard what it does with ``if __name__ == "__main__":``, because
     every worker imports the script. What has no file, such as a notebook or a program on standard
@@ -83,12 +83,12 @@ class _Child:
     incoming: wire.Incoming = field(default_factory=partial(wire.Incoming, writable=True))
 
     def write(self) -> None:
-        """Write on what is left of its request."""
+        """Go on writing its request."""
         if self.outgoing is not None and self.outgoing.write(self.conn):
             self.outgoing = None
 
     def wanted(self) -> int:
-        """What to wait for at its pipe."""
+        """Return the events of its pipe to wait for."""
         if self.outgoing is None:
             return selectors.EVENT_READ
         return selectors.EVENT_READ | selectors.EVENT_WRITE
@@ -97,7 +97,7 @@ class _Child:
 class ProcessTransport(Transport):
     """Non-blocking pipes to spawned processes: one slow worker never delays the others.
 
-    The pulse tells of a process that stops in the middle of a message, as of any other.
+    The pulse reveals a process that stops in the middle of a message, too.
     """
 
     def __init__(self, n_threads: int = 1) -> None:
@@ -188,12 +188,12 @@ class ProcessTransport(Transport):
         self._blocks = Blocks()
 
     def _asked(self, worker: int) -> bool:
-        """Whether it has a request; an interrupt may have come before, or before its very start."""
+        """Return whether it has a request; an interrupt may have come before that or its start."""
         child = self._children.get(worker)
         return child is not None and child.state is _State.BUSY
 
     def _proceed(self, child: _Child, ended: bool) -> Reply | Gone | None:
-        """Read and write on; the child's answer, if that is whole now."""
+        """Go on reading and writing; return the child's answer if it is complete."""
         child.state = _State.MIDWAY
         message = None
         try:
@@ -244,7 +244,7 @@ def _spawn(worker: int, n_threads: int) -> _Child:
 
 
 def _has_pulse(child: _Child) -> bool:
-    """Whether it has answered since it was last asked; it is asked again then.
+    """Return whether it has answered the last request for a sign; if so, send the next request.
 
     One that is still starting counts as alive for a while: it cannot answer yet.
     """
@@ -306,7 +306,7 @@ def _abandon(owner: int, children: dict[int, _Child], blocks: dict[str, Any]) ->
 
 @contextmanager
 def _environment(variables: dict[str, str]) -> Iterator[None]:
-    """Set for processes started meanwhile, which read them before any code of ours runs."""
+    """Set variables that processes started inside read before any code of this package runs."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -321,7 +321,7 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _main_without_file_hidden() -> Iterator[None]:
-    """Processes started meanwhile do not import a main program that no file holds.
+    """Keep processes started inside from importing a main program that is in no file.
 
     A program on standard input has "<stdin>" for its file. Its classes travel by value.
     """
@@ -340,7 +340,7 @@ def _main_without_file_hidden() -> Iterator[None]:
 
 @contextmanager
 def _interrupts_held_back() -> Iterator[None]:
-    """Processes started meanwhile never see Ctrl-C, which is the driver's to handle."""
+    """Hide Ctrl-C, which the driver handles, from processes started inside."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -1,4 +1,4 @@
-"""Workers that are Ray actors, on this machine or on a cluster."""
+"""RayExecutor: workers in Ray actors, on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from distsvm.executors.transport import LARGE, Gone, Request, Transport
 from distsvm.options import built
 
 PULSE = "pulse"
-"""The concurrency group in which an actor answers while it is at work."""
+"""The concurrency group in which an actor answers during its other work."""
 
 RESENDS = 3
-"""Times that a request is sent again to an actor that is there, but could not be talked to."""
+"""The number of repetitions of a request to an actor that exists but was not reached."""
 
 
 class RayExecutor(RemoteExecutor):
-    """Workers are Ray actors; Ray is started here if there is none to be joined.
+    """Workers are Ray actors; without a cluster to join, Ray is started here.
 
     Ray itself restarts and retries nothing: an actor that it restarted would be empty. Lost
     actors are built again by this executor, or their shards are given to others.
@@ -70,7 +70,7 @@ class RayExecutor(RemoteExecutor):
 
 
 class RayTransport(Transport):
-    """Calls of actors that each wrap a Host."""
+    """Calls of actors, each of which has a Host."""
 
     def __init__(self, session: RaySession, n_threads: int = 1) -> None:
         self._session, self._n_threads = session, n_threads
@@ -134,18 +134,18 @@ class RayTransport(Transport):
         yield self.keep(args)
 
     def keep(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        # what is small travels with each call: of an object, a copy may be looked for on the very
-        # node that was lost, and that takes Ray half a minute
+        # small arguments are part of each call: Ray may search a copy of an object on the node that
+        # was lost, which takes half a minute
         return tuple(self._put(arg) if _n_bytes(arg) >= LARGE else arg for arg in args)
 
     def send(self, worker: int, request: Request) -> None:
         self._pending.pop(worker, None)
-        self._pulses.pop(worker, None)  # an old one says nothing of what comes now
+        self._pulses.pop(worker, None)  # an earlier sign says nothing about this request
         self._requests[worker], self._resends[worker] = request, RESENDS
         self._ask(worker, request)
 
     def _ask(self, worker: int, request: Request) -> None:
-        # what is shared goes at the top level of the call, where Ray turns references into values
+        # shared arguments are at the top level of the call, where Ray turns references into values
         try:
             answer = self._actors[worker].answer.remote(
                 request.verb, request.own, request.ticket, *request.shared
@@ -172,7 +172,7 @@ class RayTransport(Transport):
         ]
 
     def _asked_again(self, worker: int) -> bool:
-        """Whether the request is on its way once more; the actor carries it out only once."""
+        """Send the request again and return whether it was sent; the actor executes it once."""
         if not self._resends[worker]:
             return False
         self._resends[worker] -= 1
@@ -201,7 +201,7 @@ class RayTransport(Transport):
         return actor.ready.remote()
 
     def _greet(self, ready: Any) -> bool:
-        """Whether the actor is there; one that died at once is found lost at its first request."""
+        """Return whether the actor has started; the first request finds one that died at once."""
         try:
             self._session.note_token_auth(self._ray.get(ready))
         except self._ray.exceptions.RayError:
@@ -209,7 +209,7 @@ class RayTransport(Transport):
         return True
 
     def _beats(self, pulse: Any) -> bool:
-        """Whether the actor answered; an error that it could not be reached is no sign of life."""
+        """Return whether the actor answered; the error of an unreached actor is no sign of life."""
         try:
             self._ray.get(pulse)
         except self._ray.exceptions.RayError:
@@ -244,22 +244,22 @@ class RayTransport(Transport):
 
 
 class Unreached(Gone):
-    """The request or its answer was lost on the way; the actor may be well."""
+    """The request or its answer was lost in transit; the actor may be intact."""
 
 
 class HostActor:
-    """A Host as an actor. It carries a request out once, however often its ticket comes."""
+    """A Host as an actor. It executes a request once, however often its ticket comes."""
 
     def __init__(self, n_threads: int = 1) -> None:
         self._host = Host(n_threads)
         self._last = Reply()
 
     def ready(self) -> bool:
-        """Whether the cluster asks for a token, as far as this process knows."""
+        """Return whether the cluster asks for a token, as far as this process knows."""
         return token_auth()
 
     def pulse(self) -> None:
-        """A sign of life."""
+        """Return at once, as a sign of life."""
 
     def answer(self, verb: str, own: Sequence[Any], ticket: Ticket | None, *shared: Any) -> Reply:
         if ticket is None or ticket != self._last.ticket:
@@ -269,7 +269,7 @@ class HostActor:
 
 
 def _options(needs: Mapping[str, float]) -> dict[str, Any]:
-    """Resources as the arguments of ray.remote."""
+    """Return resources as arguments of ray.remote."""
     names = {"CPU": "num_cpus", "GPU": "num_gpus", "memory": "memory"}
     options: dict[str, Any] = {names[key]: needs[key] for key in needs if key in names}
     options.setdefault("num_cpus", 0)
@@ -277,7 +277,7 @@ def _options(needs: Mapping[str, float]) -> dict[str, Any]:
 
 
 def _n_bytes(value: Any) -> int:
-    """The arrays' bytes in a value, as far as they are easily found."""
+    """Return the bytes of the arrays that are easily found in a value."""
     if isinstance(value, np.ndarray):
         return value.nbytes
     if isinstance(value, (tuple, list)):
@@ -292,7 +292,7 @@ def _n_bytes(value: Any) -> int:
 
 
 def starved(error: BaseException) -> bool:
-    """Whether the text of an error names Ray's memory monitor as the cause of a death.
+    """Return whether the text of an error names Ray's memory monitor as the cause of a death.
 
     The words "OOM killer" are no sign: Ray names it, as a guess, for every process that died.
     """

@@ -26,7 +26,7 @@ LONGEST_HOME = 20
 
 
 class RaySession:
-    """A connection to Ray, made when it is needed; a Ray that was started here ends with it.
+    """A connection to Ray, made on first use; its end ends a Ray that was started here.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class RaySession:
         self._owner = True
 
     def _folder(self) -> dict[str, str]:
-        """Where a Ray that is started here has sockets and logs, unless RAY_TMPDIR says it.
+        """Return the folder of sockets and logs of a Ray that starts here, unless RAY_TMPDIR does.
 
         Ray gives its own folder mode 0777, so it is made within a folder of this user alone.
         """
@@ -105,7 +105,7 @@ class RaySession:
     # --- room ------------------------------------------------------------------------------
 
     def capacity(self) -> int:
-        """The number of workers that the cluster can hold, or this machine if there is none."""
+        """Return the number of workers that fit on the cluster, or without one on this machine."""
         if self._address is None and not self.ray.is_initialized():
             return usable_cores()
         self.connect()
@@ -113,7 +113,7 @@ class RaySession:
         return max(1, sum(room_on(node, self.needs) for node in nodes))
 
     def share_of_node(self, n_workers: int | None) -> int:
-        """The CPUs of each of n_workers where each has a node, or an equal share of one.
+        """Return the CPUs of each of n_workers, of which each has a node or an equal share of one.
 
         1 where CPUs are in use already: a worker that needs a whole node might find no place.
         """
@@ -129,13 +129,13 @@ class RaySession:
         return max(1, min(cpus) // n_on_each)
 
     def room(self) -> int:
-        """The largest number of further workers that the cluster can hold now."""
+        """Return the number of further workers that the cluster has room for now."""
         if not any(self.needs.values()):
             return 0
         return room_on(self.ray.available_resources(), self.needs)
 
     def no_room(self, n_asked: int, n_unplaced: int, timeout_s: float) -> Message:
-        """What was asked for, and what the cluster has."""
+        """Return the text of an error: the requested resources, and those of the cluster."""
         total, free = self.ray.cluster_resources(), self.ray.available_resources()
         return message(
             "{} of {} workers that need {} each found no place within {} s. The cluster has {} in "
@@ -151,7 +151,7 @@ class RaySession:
 
 
 def room_on(node: Mapping[str, float], needs: Mapping[str, float]) -> int:
-    """The number of workers with these needs that a node can hold."""
+    """Return the number of workers with these needs that fit on a node."""
     return min((int(node.get(key, 0) // need) for key, need in needs.items() if need), default=1)
 
 
@@ -165,7 +165,7 @@ def _listed(resources: Mapping[str, float]) -> str:
 
 
 def import_ray(*, own: bool) -> ModuleType:
-    """Ray, with tokens on for what we start.
+    """Return the module Ray, with tokens on for a Ray that starts here.
 
     A cluster decides for itself, and the environment must say the same as the cluster: actors of a
     cluster without tokens cannot answer a driver that asks for one.
@@ -185,7 +185,7 @@ def import_ray(*, own: bool) -> ModuleType:
 
 
 def token_auth() -> bool:
-    """Whether this process of Ray's asks for a token."""
+    """Return whether this process of Ray asks for a token."""
     try:
         from ray._raylet import (  # type: ignore[attr-defined]
             AuthenticationMode,

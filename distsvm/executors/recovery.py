@@ -1,4 +1,4 @@
-"""What to do about a worker that is lost, silent or slow: pure decisions."""
+"""The policy for workers that are lost, silent or slow: decisions without input or output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SLOW_FACTOR = 10.0
 
 
 class Kind(Enum):
-    """How a worker was lost."""
+    """The cause of a worker's loss."""
 
     DIED = "died"
     OUT_OF_MEMORY = "ran out of memory"
@@ -28,7 +28,7 @@ class Kind(Enum):
 
 
 class Decision(Enum):
-    """What the driver does about it."""
+    """The driver's reaction to a loss."""
 
     REBUILD = "rebuild"
     MOVE = "move"
@@ -37,7 +37,7 @@ class Decision(Enum):
 
 @dataclass(frozen=True)
 class Loss:
-    """A worker that counts as lost, its shards, and the number of others that are left."""
+    """A worker that counts as lost, its shards, and the number of remaining workers."""
 
     kind: Kind
     worker: int
@@ -47,16 +47,16 @@ class Loss:
 
 @dataclass(frozen=True)
 class Waiting:
-    """A worker at work, as the driver sees it; seconds in which the driver did not look are none.
+    """A worker with a request; times in which the driver did not look are left out.
 
     Parameters
     ----------
-    shards : that it holds
-    silent_s : since its last sign of life
-    waited_s : since it was asked
-    others_s : how long those took that were asked the same and have answered
-    n_asked : how many were asked the same
-    before_s : the longest time of the same method on any worker before, 0 if there is none
+    shards : the worker's
+    silent_s : seconds since its last sign of life
+    waited_s : seconds since the request
+    others_s : the seconds of workers that have answered the same call
+    n_asked : the number of workers with the same call
+    before_s : the longest earlier time of the same method on any worker, 0 if there is none
     """
 
     shards: tuple[int, ...]
@@ -104,23 +104,23 @@ class Limits:
 
     @property
     def least_workers(self) -> int:
-        """The number of workers that must be left for shards of lost ones to go to them."""
+        """The least number of remaining workers that get the shards of lost ones."""
         return 1 if self.min_workers is None else self.min_workers
 
 
 @dataclass
 class RecoveryPolicy:
-    """Rebuilds a worker that died, moves the shards of others, and gives up when it is too often.
+    """Rebuilds a worker that died, moves the shards of other losses, and gives up after too many.
 
-    Losses are counted by shard: a node that dies takes many workers once, while a shard that kills
-    its process does so wherever it is.
+    Losses are counted by shard: a node that dies ends many workers once, while a shard that kills
+    its process kills it on every worker.
     """
 
     limits: Limits = field(default_factory=Limits)
     _n_losses: Counter[Hashable] = field(default_factory=Counter)
 
     def decide(self, loss: Loss) -> Decision:
-        """What to do; every loss but that of a place counts."""
+        """Return the decision; a loss counts unless there was no place for the worker."""
         others = loss.n_others >= self.limits.least_workers
         if loss.kind is Kind.UNPLACED:
             return Decision.MOVE if others else Decision.GIVE_UP
@@ -129,23 +129,23 @@ class RecoveryPolicy:
             return Decision.GIVE_UP
         if loss.kind is Kind.DIED or not others:
             return Decision.REBUILD
-        # A new process in the same place would most likely fare the same.
+        # A new process in the same place would probably have the same end.
         return Decision.MOVE
 
     def n_losses(self, loss: Loss) -> int:
-        """The number of times that the worker of one of these shards has been lost so far."""
+        """Return the largest number of losses so far of any of these shards' workers."""
         return max(self._n_losses[key] for key in _counted(loss))
 
     def overdue(self, waiting: Waiting) -> Kind | None:
-        """Whether a worker that has not answered counts as lost, and as what."""
+        """Return the kind of loss of a worker without an answer; None while it is not lost."""
         limits = self.limits
         if waiting.silent_s > limits.worker_timeout_s:
             return Kind.SILENT
         if limits.call_timeout_s is not None and waiting.waited_s > limits.call_timeout_s:
             return Kind.SLOW
         if 2 * waiting.silent_s > limits.worker_timeout_s:
-            return None  # it will soon be known as what it is
-        # Twice as patient each time: it may be the shards that take so long, not the worker.
+            return None  # silence will soon decide
+        # The limit doubles with each loss: the cause may be the shards, not the worker.
         n_losses = max((self._n_losses[shard] for shard in waiting.shards), default=0)
         factor = SLOW_FACTOR * 2**n_losses
         if 2 * len(waiting.others_s) >= waiting.n_asked:

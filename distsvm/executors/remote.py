@@ -1,16 +1,17 @@
-"""What is common to executors whose workers are other processes."""
+"""RemoteExecutor: the base of executors whose workers are other processes."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from distsvm.executors.assignment import shared_out
-from distsvm.executors.base import Activity, Executor, checked_costs
-from distsvm.executors.calls import Call, Job, Peers, Recipe, values
+from distsvm.executors.base import Activity, Call, Executor, checked_costs
+from distsvm.executors.calls import Errand, Peers, Recipe, values
 from distsvm.executors.crew import Crew
 from distsvm.executors.growth import Growth
 from distsvm.executors.recovery import Limits, RecoveryPolicy
@@ -19,12 +20,12 @@ from distsvm.executors.tree import Sum
 
 
 class RemoteExecutor(Executor):
-    """Hosts shards in worker processes; the loss of some workers does not end the run.
+    """Objects in worker processes; the loss of some workers does not end the run.
 
     Parameters
     ----------
     n_workers : the number of workers to start
-    enough : the number that a start needs; all of them unless given
+    enough : the number of workers that a start needs; default: all
     follows_room : whether workers beyond n_workers may join when there is room for them
     """
 
@@ -63,57 +64,42 @@ class RemoteExecutor(Executor):
         workers = crew.active()
         runs = shared_out(crew.costs, crew.groups, min(self.n_workers, len(workers)))
         crew.recipe = Recipe(self._transport.keep(tuple(builders)))
-        peers, jobs = Peers(len(runs)), []
+        peers, errands = Peers(len(runs)), []
         for member in crew.members:
             member.shards = ()
-        for i, number in enumerate(workers):  # some may be left from an earlier start
+        for i, number in enumerate(workers):  # some may be from an earlier start
             member = crew.members[number]
             member.shards = runs[i] if i < len(runs) else ()
             steps = deque(crew.recipe.steps(member.shards))
             if steps:
-                jobs.append(crew.begin(number, Job(steps, peers=peers)))
-        values(crew.finish(jobs))
+                errands.append(crew.begin(number, Errand(steps, peers=peers)))
+        values(crew.finish(errands))
 
-    def run(
-        self,
-        method: str,
-        *args: Any,
-        shards: Sequence[int] | None = None,
-        each: Sequence[tuple[Any, ...]] | None = None,
-    ) -> list[Any]:
-        with self._transport.share(_contiguous(args)) as handle:
-            return self._call(Call(method, handle, self._chosen(shards), each))
+    @property
+    def n_shards(self) -> int:
+        return len(self._crew.recipe.builders)
 
-    def prepare(
-        self,
-        method: str,
-        *args: Any,
-        shards: Sequence[int] | None = None,
-        each: Sequence[tuple[Any, ...]] | None = None,
-    ) -> list[Any]:
-        handle = self._transport.keep(_contiguous(args))
-        call = Call(method, handle, self._chosen(shards), each)
+    def _run(self, call: Call) -> list[Any]:
+        with self._transport.share(_contiguous(call.args)) as handle:
+            return self._results(replace(call, args=handle))
+
+    def _prepare(self, call: Call) -> list[Any]:
+        call = replace(call, args=self._transport.keep(_contiguous(call.args)))
         self._crew.recipe.recalled = None
         prepared = self._crew.recipe.prepared
-        prepared.append(call)  # already now: a worker may be lost after it has answered
+        prepared.append(call)  # before the call: a worker may be lost after its answer
         try:
-            return self._call(call)
+            return self._results(call)
         except BaseException:
             prepared.remove(call)
             raise
 
-    def reduce(
-        self,
-        method: str,
-        *args: Any,
-        groups: Sequence[range],
-        each: Sequence[tuple[Any, ...]] | None = None,
-    ) -> list[Any]:
-        sums = [Sum(len(group)) for group in groups]
-        with self._transport.share(_contiguous(args)) as handle:
-            shards = [shard for group in groups for shard in group]
-            call = Call(method, handle, shards, each, groups)
-            for _, nodes in values(self._crew.finish(self._crew.jobs_of(call))):
+    def _reduce(self, call: Call) -> list[Any]:
+        sums = [Sum(len(group)) for group in call.groups or ()]
+        with self._transport.share(_contiguous(call.args)) as handle:
+            for _, nodes in values(
+                self._crew.finish(self._crew.errands_of(replace(call, args=handle)))
+            ):
                 for total, found in zip(sums, nodes, strict=True):
                     total.add(found)
         return [total.total() for total in sums]
@@ -121,18 +107,18 @@ class RemoteExecutor(Executor):
     def map(self, function: Callable[..., Any], items: Iterable[Any], *args: Any) -> Iterator[Any]:
         crew = self._crew
         crew.launch(self.n_workers, self._enough)
-        jobs: deque[Job] = deque()
+        errands: deque[Errand] = deque()
         with self._transport.share((function, *_contiguous(args))) as handle:
             for item in items:
                 request = Request("apply", handle, (item,))
-                jobs.append(crew.begin(crew.idle(), Job(deque([request]), request)))
-                while jobs and (jobs[0].finished or len(jobs) >= 2 * self.n_workers):
-                    yield self._mapped(jobs.popleft())
-            while jobs:
-                yield self._mapped(jobs.popleft())
+                errands.append(crew.begin(crew.idle(), Errand(deque([request]), request)))
+                while errands and (errands[0].finished or len(errands) >= 2 * self.n_workers):
+                    yield self._mapped(errands.popleft())
+            while errands:
+                yield self._mapped(errands.popleft())
 
-    def _mapped(self, job: Job) -> Any:
-        [(_, value)] = values(self._crew.finish([job]))
+    def _mapped(self, errand: Errand) -> Any:
+        [(_, value)] = values(self._crew.finish([errand]))
         return value
 
     def recall(
@@ -157,19 +143,15 @@ class RemoteExecutor(Executor):
         self._transport.close()
         self._begin_anew()
 
-    def _chosen(self, shards: Sequence[int] | None) -> Sequence[int]:
-        return range(len(self._crew.recipe.builders)) if shards is None else shards
-
-    def _call(self, call: Call) -> list[Any]:
-        """One result a position."""
+    def _results(self, call: Call) -> list[Any]:
         placed: dict[int, Any] = {}
-        for job, results in values(self._crew.finish(self._crew.jobs_of(call))):
-            placed.update(zip(job.positions, results or (), strict=True))
+        for errand, results in values(self._crew.finish(self._crew.errands_of(call))):
+            placed.update(zip(errand.positions, results or (), strict=True))
         return [placed[i] for i in range(len(call.shards))]
 
 
 def _contiguous(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """NumPy's pickles take other arrays in as a copy, which is large and arrives writable."""
+    """Return the arguments with contiguous arrays; NumPy pickles others as writable copies."""
     return tuple(
         arg.copy() if isinstance(arg, np.ndarray) and not arg.flags.forc else arg for arg in args
     )

@@ -1,4 +1,4 @@
-"""Everything in this thread, one shard after another."""
+"""SerialExecutor: all work in this thread, one shard after another."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from distsvm.executors import tree
-from distsvm.executors.base import Activity, Executor
+from distsvm.executors.base import Activity, Call, Executor
 from distsvm.executors.failures import named
 
 
 class SerialExecutor(Executor):
-    """Runs every call where it is made; the reference that the others must equal bit for bit."""
+    """Calls in the caller's thread; all other executors give the same bits."""
 
     name = "serial"
     n_workers = 1
@@ -29,33 +29,18 @@ class SerialExecutor(Executor):
     ) -> None:
         self._objects = [self._guard(shard, build) for shard, build in enumerate(builders)]
 
-    def run(
-        self,
-        method: str,
-        *args: Any,
-        shards: Sequence[int] | None = None,
-        each: Sequence[tuple[Any, ...]] | None = None,
-    ) -> list[Any]:
-        chosen = range(len(self._objects)) if shards is None else shards
-        return [
-            self._call(shard, method, *args, *(each[i] if each else ()))
-            for i, shard in enumerate(chosen)
-        ]
+    @property
+    def n_shards(self) -> int:
+        return len(self._objects)
 
-    prepare = run  # nothing here can be lost, so nothing has to be repeated
+    def _run(self, call: Call) -> list[Any]:
+        return [self._result(call, position) for position in range(len(call.shards))]
 
-    def reduce(
-        self,
-        method: str,
-        *args: Any,
-        groups: Sequence[range],
-        each: Sequence[tuple[Any, ...]] | None = None,
-    ) -> list[Any]:
+    def _reduce(self, call: Call) -> list[Any]:
         sums, first = [], 0
-        for group in groups:  # one after another: only one group's results are in memory
-            own = each[first : first + len(group)] if each else None
-            results = self.run(method, *args, shards=group, each=own)
-            sums.append(tree.root({(0, i): one for i, one in enumerate(results)}, len(group)))
+        for group in call.groups or ():  # one by one: only one group's results are in memory
+            found = {(0, i): self._result(call, first + i) for i in range(len(group))}
+            sums.append(tree.root(found, len(group)))
             first += len(group)
         return sums
 
@@ -68,8 +53,9 @@ class SerialExecutor(Executor):
     def close(self) -> None:
         self._objects = []
 
-    def _call(self, shard: int, method: str, *args: Any) -> Any:
-        return self._guard(shard, getattr(self._objects[shard], method), *args)
+    def _result(self, call: Call, position: int) -> Any:
+        shard = call.shards[position]
+        return self._guard(shard, call.on, self._objects[shard], position)
 
     def _guard(self, shard: int, function: Callable[..., Any], *args: Any) -> Any:
         started = time.perf_counter()

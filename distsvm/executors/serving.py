@@ -20,7 +20,7 @@ from distsvm.wording import message
 
 
 def serve(conn: Connection, pulse: Connection, n_threads: int) -> None:
-    """The worker process: answer requests until the pipe closes, and the pulse at any time."""
+    """Answer requests until the pipe closes, and the pulse at any time."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     threading.Thread(target=_keep_pulse, args=(pulse,), daemon=True).start()
@@ -34,7 +34,7 @@ def serve(conn: Connection, pulse: Connection, n_threads: int) -> None:
 
 
 def _answer(host: Host, attachments: Attachments, head: bytes, buffers: list[Any]) -> list[Any]:
-    """The frames of (reply, block from which arrays were kept or None)."""
+    """Return the frames of the reply and the block, or None, whose arrays the host keeps."""
     kept: Any = None
     try:
         verb, shared, own, ticket = wire.decode(head, buffers)

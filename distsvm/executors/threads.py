@@ -1,4 +1,4 @@
-"""Objects in this process, called by a pool of threads."""
+"""ThreadsExecutor: objects in this process, called by a pool of threads."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from distsvm.executors.base import (
     Activity,
+    Call,
     Executor,
     checked_costs,
     checked_n_workers,
@@ -24,8 +25,8 @@ from distsvm.team import Team
 class ThreadsExecutor(Executor):
     """Threads that share the memory take shards from one queue, the costliest first.
 
-    Threads that find no shard help with the parts of others. It is of use where the objects'
-    methods release the interpreter lock, as compiled code does.
+    Threads without a shard take parts of the others' work. This pays where the objects' methods
+    release the interpreter lock, as compiled code does.
     """
 
     name = "threads"
@@ -51,47 +52,31 @@ class ThreadsExecutor(Executor):
         self._objects = objects
         give_team(objects, self._team)
 
-    def run(
-        self,
-        method: str,
-        *args: Any,
-        shards: Sequence[int] | None = None,
-        each: Sequence[tuple[Any, ...]] | None = None,
-    ) -> list[Any]:
-        chosen = range(len(self._objects)) if shards is None else shards
-        results: list[Any] = [None] * len(chosen)
+    @property
+    def n_shards(self) -> int:
+        return len(self._objects)
 
-        def call(i: int) -> Any:
-            own = each[i] if each else ()
-            return getattr(self._objects[chosen[i]], method)(*args, *own)
-
-        self._finish(chosen, call, results.__setitem__)
+    def _run(self, call: Call) -> list[Any]:
+        results: list[Any] = [None] * len(call.shards)
+        self._finish(call.shards, self._caller(call), results.__setitem__)
         return results
 
-    prepare = run  # nothing here can be lost, so nothing has to be repeated
-
-    def reduce(
-        self,
-        method: str,
-        *args: Any,
-        groups: Sequence[range],
-        each: Sequence[tuple[Any, ...]] | None = None,
-    ) -> list[Any]:
+    def _reduce(self, call: Call) -> list[Any]:
+        groups = call.groups or ()
         sums = [Sum(len(group)) for group in groups]
         leaves = [(g, i) for g, group in enumerate(groups) for i in range(len(group))]
-        chosen = [groups[g][i] for g, i in leaves]
-
-        def call(position: int) -> Any:
-            own = each[position] if each else ()
-            return getattr(self._objects[chosen[position]], method)(*args, *own)
 
         def add(position: int, result: Any) -> None:
             g, i = leaves[position]
             with self._lock:
                 sums[g].add({(0, i): result})
 
-        self._finish(chosen, call, add)
+        self._finish(call.shards, self._caller(call), add)
         return [total.total() for total in sums]
+
+    def _caller(self, call: Call) -> Callable[[int], Any]:
+        """Return the function of a position that makes its call."""
+        return lambda position: call.on(self._objects[call.shards[position]], position)
 
     def map(self, function: Callable[..., Any], items: Iterable[Any], *args: Any) -> Iterator[Any]:
         under_way: deque[Any] = deque()
@@ -121,10 +106,10 @@ class ThreadsExecutor(Executor):
         call: Callable[[int], Any],
         take: Callable[[int, Any], None],
     ) -> None:
-        """take(i, call(i)) for every position i of the chosen shards, or the lowest shard's error.
+        """Do take(i, call(i)) for every position i of the chosen shards, or raise the lowest error.
 
-        Once a shard has failed only lower ones are still tried, so which error is raised does not
-        depend on the threads.
+        After an error only lower shards are still called, so the error is always that of the lowest
+        shard with one.
         """
         queue = deque(sorted(range(len(chosen)), key=lambda i: -self._costs[chosen[i]]))
         failed: dict[int, Exception] = {}
@@ -150,7 +135,7 @@ class ThreadsExecutor(Executor):
         try:
             for worker in workers:
                 worker.result()
-        finally:  # after an interrupt no thread may be left working on the objects
+        finally:  # after an interrupt no thread may still use the objects
             queue.clear()
             wait(workers)
         if failed:

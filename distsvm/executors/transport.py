@@ -1,4 +1,4 @@
-"""The contract of what carries requests of remote executors to worker processes."""
+"""Transport: the contract of messages between a remote executor and its worker processes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 from distsvm.executors.host import Reply, Ticket
 from distsvm.executors.recovery import Kind
 
-LARGE = 64 * 1024  # bytes from which arrays are worth a way of their own
+LARGE = 64 * 1024  # bytes from which an array is sent apart from the pickle
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """A verb of the host, a handle of what all workers share, and this worker's own part."""
+    """A verb of the host, a handle of the shared arguments, and this worker's own arguments."""
 
     verb: str
     shared: Any
@@ -25,13 +25,13 @@ class Request:
 
     @property
     def method(self) -> str:
-        """What takes its time: the method of a call, or the verb itself."""
+        """The name for times: the method of a call, or the verb."""
         return self.own[0] if self.verb == "call" else self.verb
 
 
 @dataclass(frozen=True)
 class Gone:
-    """Instead of a reply: the worker is dead, or counts as dead."""
+    """In place of a reply: the worker is dead, or counts as dead."""
 
     reason: str
     kind: Kind = Kind.DIED
@@ -42,32 +42,32 @@ class Transport(ABC):
 
     @abstractmethod
     def launch(self, workers: Sequence[int], timeout_s: float | None = None) -> Mapping[int, str]:
-        """Start these workers, empty, and end what may be left of earlier ones by that number.
+        """Start these workers without objects; end processes of earlier workers of these numbers.
 
-        Returns those for which there is no room within the time limit, with the reason; nothing
-        is left of them.
+        Return the workers for which there is no room within the time limit, with the reason; they
+        have no process.
         """
 
     @abstractmethod
     def end(self, workers: Sequence[int]) -> None:
-        """End these workers at once, whatever they are at."""
+        """End these workers at once, also in the middle of a call."""
 
     @abstractmethod
     def share(self, args: tuple[Any, ...]) -> AbstractContextManager[Any]:
-        """A handle for requests that end before the context does."""
+        """Give a handle for requests that end before the context does."""
 
     @abstractmethod
     def keep(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """A handle that can be sent again at any time, to a worker that was built again.
+        """Return a handle that can be sent again at any time, to a worker that was started again.
 
-        Some of its parts are a handle of those arguments.
+        A tuple of some of its items is a handle of those arguments.
         """
 
     @abstractmethod
     def send(self, worker: int, request: Request) -> None:
-        """Begin a request; a worker that turns out to be dead is reported by `receive`.
+        """Begin a request; if the worker is dead, `receive` reports that.
 
-        Waits for no worker: what the request holds may be on its way until it is answered.
+        It waits for no worker, so the arguments must not change before the answer.
         """
 
     @abstractmethod
@@ -76,24 +76,24 @@ class Transport(ABC):
     ) -> list[tuple[int, Reply | Gone]]:
         """Wait until some of these workers, which all have a request, have answered or died.
 
-        None, if the time limit passes first.
+        The list is empty if the time limit passes first.
         """
 
     @abstractmethod
     def alive(self, workers: Sequence[int]) -> Collection[int]:
-        """Those that have given a sign of life since they were last asked for one; waits for none.
+        """Return the workers with a sign of life since the last call, without waiting.
 
-        All of them are asked for the next.
+        All of them get a request for the next sign.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """End all workers and give back what they held; calling it twice does no harm."""
+        """End all workers and release their resources; a second call has no effect."""
 
     # --- workers that join later: none, unless a transport overrides these ------------------------
 
     def room(self) -> int:
-        """The number of further workers that could be placed now, as far as is known."""
+        """Return the number of further workers that find a place now, as far as is known."""
         return 0
 
     def invite(self, workers: Sequence[int]) -> None:
@@ -101,5 +101,5 @@ class Transport(ABC):
         raise NotImplementedError
 
     def arrived(self) -> list[int]:
-        """Those of the invited that are there now."""
+        """Return the invited workers that have started."""
         return []

@@ -1,4 +1,4 @@
-"""Sums along a fixed binary tree, so that every machine adds in the same order."""
+"""Sums along a fixed binary tree, which gives one order of additions on every machine."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def merge(nodes: Mapping[Node, Any], n_leaves: int) -> dict[Node, Any]:
 
 
 def root(nodes: Mapping[Node, Any], n_leaves: int) -> Any:
-    """The sum of all leaves; every leaf must be covered by exactly one node."""
+    """Return the sum of all leaves; exactly one node must cover each leaf."""
     merged = merge(nodes, n_leaves)
     top = ((n_leaves - 1).bit_length(), 0)
     if merged.keys() != {top}:
@@ -58,16 +58,16 @@ def root(nodes: Mapping[Node, Any], n_leaves: int) -> Any:
 
 
 class Sum:
-    """A sum whose leaves come in any order; it holds only what cannot be added yet."""
+    """A sum whose leaves come in any order; only nodes without a neighbour are in memory."""
 
     def __init__(self, n_leaves: int) -> None:
         self.n_leaves = n_leaves
         self.nodes: dict[Node, Any] = {}
 
     def add(self, nodes: Mapping[Node, Any]) -> None:
-        """Take in further nodes, each leaf at most once."""
+        """Add nodes, each leaf at most once."""
         self.nodes = merge({**self.nodes, **nodes}, self.n_leaves)
 
     def total(self) -> Any:
-        """The sum, once every leaf is in."""
+        """Return the sum of all leaves, which must have been added."""
         return root(self.nodes, self.n_leaves)

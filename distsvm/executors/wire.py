@@ -1,4 +1,4 @@
-"""Objects over a pipe, with the bytes of their large arrays beside the pickle, not inside."""
+"""Objects over a pipe; the bytes of large arrays are beside the pickle, not inside."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _AT_ONCE = 64  # frames; systems have a limit
 
 
 def send(conn: Connection, frames: Sequence[Any]) -> None:
-    """Write what `encode` made to a pipe that waits."""
+    """Write the frames of `encode` to a blocking pipe."""
     Outgoing(frames).write(conn)
 
 
 def receive(conn: Connection) -> tuple[Any, list[Any]]:
-    """Read a message, for `decode`, from a pipe that waits; its arrays are read-only."""
+    """Read a message, for `decode`, from a blocking pipe; its arrays are read-only."""
     message = Incoming(writable=False).read(conn)
-    assert message is not None, "a pipe that does not wait"
+    assert message is not None, "a non-blocking pipe"
     return message
 
 
 class Outgoing:
-    """A message on its way out: its frames, written as far as the pipe has room.
+    """A message that is being written: its frames, as far as the pipe has room.
 
     The memory of large arrays is not copied, so they must not change until all is written.
     """
@@ -43,7 +43,7 @@ class Outgoing:
         self._left = [memoryview(_SIZE.pack(head.nbytes)), head, *rest]
 
     def write(self, conn: Connection) -> bool:
-        """Write on, and return whether all is written; waits only if the pipe does."""
+        """Go on writing, and return whether all is written; it blocks only on a blocking pipe."""
         try:
             while self._left:
                 self._drop(os.writev(conn.fileno(), self._left[:_AT_ONCE]))
@@ -62,11 +62,11 @@ class Outgoing:
 
 
 class Incoming:
-    """A message on its way in, read as far as it has arrived.
+    """A message that is being read, as far as it has arrived.
 
     Parameters
     ----------
-    writable : whether the arrays of the message shall be
+    writable : whether the arrays of the message are writable
     """
 
     def __init__(self, *, writable: bool) -> None:
@@ -75,9 +75,9 @@ class Incoming:
         self._room = next(self._parts)
 
     def read(self, conn: Connection) -> tuple[Any, list[Any]] | None:
-        """Read on: a pickle and its arrays' bytes, for `decode`, once all of them are there.
+        """Go on reading; return a pickle and its arrays' bytes for `decode`, None before the end.
 
-        Waits only if the pipe does; raises EOFError at the pipe's end.
+        It blocks only on a blocking pipe, and raises EOFError at the pipe's end.
         """
         try:
             while True:
@@ -93,7 +93,7 @@ class Incoming:
             return end.value
 
     def _rooms(self) -> Generator[memoryview, None, tuple[Any, list[Any]]]:
-        """The memory to be filled next, again and again, and then the whole message."""
+        """Yield the memory to fill next, one after another, and return the whole message."""
         size = bytearray(_SIZE.size)
         yield memoryview(size)
         first: Any = np.empty(_SIZE.unpack(size)[0], np.uint8)
@@ -112,7 +112,7 @@ class Incoming:
 
 
 def encode(value: Any, dumps: Callable[..., bytes] | None = None) -> list[Any]:
-    """The object as frames: a pickle together with its small buffers, then each large buffer."""
+    """Return the object as frames: a pickle with its small buffers, then each large buffer."""
     head, buffers = pack(value, dumps)
     plan = [raw.nbytes if raw.nbytes >= LARGE else bytes(raw) for raw in buffers]
     first = pickle.dumps((head, plan), protocol=5)
@@ -120,22 +120,22 @@ def encode(value: Any, dumps: Callable[..., bytes] | None = None) -> list[Any]:
 
 
 def decode(head: bytes, buffers: Sequence[Any]) -> Any:
-    """The object again; its arrays lie in the buffers and are writable if those are."""
+    """Return the object; its arrays are in the buffers and writable if those are."""
     return pickle.loads(head, buffers=buffers)
 
 
 def pack(value: Any, dumps: Callable[..., bytes] | None = None) -> tuple[bytes, list[memoryview]]:
-    """The object as a pickle and the memory of its arrays, which is not copied."""
+    """Return the object as a pickle and the memory of its arrays, which is not copied."""
     buffers: list[pickle.PickleBuffer] = []
     head = (dumps or by_value)(value, protocol=5, buffer_callback=buffers.append)
     return head, [buffer.raw() for buffer in buffers]
 
 
 def by_value(value: Any, **options: Any) -> bytes:
-    """Pickle so that a fresh process can read it, or say what to do about it.
+    """Pickle for a fresh process; an error names the alternative.
 
-    cloudpickle takes along classes and functions that no module of the other process has, such as
-    those of a notebook. Plain pickle would only write down their names.
+    cloudpickle includes classes and functions that no module of the other process has, such as
+    those of a notebook. Plain pickle would only write their names.
     """
     try:
         return cloudpickle.dumps(value, **options)
@@ -151,7 +151,7 @@ def by_value(value: Any, **options: Any) -> bytes:
 
 
 def by_name(value: Any, **options: Any) -> bytes:
-    """Pickle an answer: by name, which is quick, and by value what has no name."""
+    """Pickle an answer: classes and functions by name, which is quick, or by value without one."""
     try:
         return pickle.dumps(value, **options)
     except Exception:
@@ -159,7 +159,7 @@ def by_name(value: Any, **options: Any) -> bytes:
 
 
 def unread(error: Exception) -> Message:
-    """Why something could not be read, and what to do where the other side has not its class."""
+    """Return why a message cannot be read, and the remedy where a class is unknown here."""
     text = message("{}: {}", type(error).__name__, error)
     if not isinstance(error, (AttributeError, ImportError)):
         return text

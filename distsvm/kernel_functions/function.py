@@ -84,8 +84,12 @@ class KernelFunction(ABC):
         """Return K(a, b) of all pairs, shape (A.n_rows, right.n_rows)."""
 
     @abstractmethod
-    def diagonal(self, A: Rows) -> np.ndarray:
-        """Return K(a, a) of each row, float64 of shape (A.n_rows,)."""
+    def diagonal(self, A: Rows, numbers: np.ndarray | None = None) -> np.ndarray:
+        """Return K(a, a) of each row, float64 of shape (A.n_rows,).
+
+        `numbers` are the places of the rows in the training data, which "precomputed" needs unless
+        A is the whole of it.
+        """
 
     def to_json(self) -> dict[str, Any]:
         """Return name and parameters, from which `read_function` makes an equal one."""

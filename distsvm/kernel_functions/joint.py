@@ -37,11 +37,6 @@ class Expansion:
     codes: np.ndarray
     explicit: np.ndarray
 
-    def inner(self, function: KernelFunction, other: Expansion) -> float:
-        """Return the inner product of two vectors."""
-        values = function.block(self.anchors, other.anchors)
-        return float(np.sum((values @ other.codes) * self.codes) + self.explicit @ other.explicit)
-
     def scores(self, function: KernelFunction, atoms: Rows) -> np.ndarray:
         """Return Σ_j K(x_t, a_j)·c_j of each atom, shape (atoms, r), block by block."""
         out = np.empty((atoms.n_rows, self.codes.shape[1]))
@@ -50,23 +45,37 @@ class Expansion:
         return out
 
 
-def combined(parts: Sequence[Expansion], weights: Sequence[float]) -> Expansion:
-    """Return Σ weight·part."""
-    first, *others = (part.anchors for part in parts)
-    codes = np.concatenate(
-        [weight * part.codes for part, weight in zip(parts, weights, strict=True)]
-    )
-    explicit = sum(
-        (weight * part.explicit for part, weight in zip(parts, weights, strict=True)),
-        np.zeros(parts[0].explicit.size),
-    )
-    return Expansion(first.joined(others) if others else first, codes, explicit)  # type: ignore[arg-type]
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Return the rows of all parts in order."""
+    first, *others = parts
+    return first.joined(others) if others else first  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """p of some planes: for plane j the sum of K(x_t, ·) ⊗ c_t over its entries t, and features.
+
+    Parameters
+    ----------
+    starts : int64 array of shape (m + 1,)
+        Plane j has the entries starts[j] … starts[j + 1] − 1.
+    atom : int64 array
+        The number of each entry's atom.
+    codes : float64 array of shape (entries, r)
+        c_t.
+    explicit : float64 array of shape (m, n_explicit)
+    """
+
+    starts: np.ndarray
+    atom: np.ndarray
+    codes: np.ndarray
+    explicit: np.ndarray
 
 
 class JointKernel(ABC):
     """One shard's examples for solvers that work with kernel values.
 
-    A structure implements `atoms`, `coefficients` and `separate`; the rest follows.
+    A structure implements `entries`, `separate` and `diagonal`; the rest follows.
     """
 
     function: KernelFunction
@@ -77,29 +86,21 @@ class JointKernel(ABC):
     """The atoms of all examples, in order."""
     starts: np.ndarray
     """Example i has the atoms starts[i] … starts[i + 1] − 1."""
+    numbers: np.ndarray
+    """The places of the atoms in the training data."""
 
     @abstractmethod
-    def coefficients(
-        self, planes: Planes, weights: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return Σ weight·p: numbers of atoms (m,), their codes (m, r), and explicit features.
-
-        Atoms may be named several times, or left out where their code is 0.
-        """
+    def entries(self, planes: Planes) -> Entries:
+        """Return p of each plane; an atom whose code is 0 may be left out."""
 
     @abstractmethod
     def separate(self, scores: np.ndarray, explicit: np.ndarray, rows: np.ndarray) -> Any:
-        """Return the Separation of examples, given the scores (atoms of all, r) of a vector."""
+        """Return the Separation of these examples at a vector.
 
-    @abstractmethod
-    def decode(self, scores: np.ndarray, explicit: np.ndarray, rows: np.ndarray) -> Any:
-        """Return the outputs of the highest score."""
+        `scores` has ⟨vector, K(x_t, ·) ⊗ ·⟩ of their atoms in order, shape (atoms, r), and
+        `explicit` the vector's explicit part.
+        """
 
-    def expansion(self, planes: Planes, weights: np.ndarray, first: int = 0) -> Expansion:
-        """Return Σ weight·p as anchors; the shard's first atom is number `first` of all data's."""
-        numbers, codes, explicit = self.coefficients(planes, weights)
-        kept, place = np.unique(numbers, return_inverse=True)
-        summed = np.zeros((kept.size, self.n_codes))
-        np.add.at(summed, place.ravel(), codes)
-        anchors = self.function.anchors(self.atoms.take(kept), kept + first)
-        return Expansion(anchors, summed, explicit)
+    def anchors(self, which: np.ndarray) -> Rows:
+        """Return these atoms as the right side of blocks."""
+        return self.function.anchors(self.atoms.take(which), self.numbers[which])

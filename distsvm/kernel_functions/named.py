@@ -42,7 +42,7 @@ class Linear(KernelFunction):
     def _values(self, A: Rows, right: Right) -> np.ndarray:
         return right.products(A)
 
-    def diagonal(self, A: Rows) -> np.ndarray:
+    def diagonal(self, A: Rows, numbers: np.ndarray | None = None) -> np.ndarray:
         return square_norms(A)
 
 
@@ -72,9 +72,10 @@ class Precomputed(KernelFunction):
         found: Matrix = matrix(A, right.dtype)[:, columns]
         return found.toarray() if sparse.issparse(found) else found
 
-    def diagonal(self, A: Rows) -> np.ndarray:
-        """Return the diagonal of the whole square matrix."""
+    def diagonal(self, A: Rows, numbers: np.ndarray | None = None) -> np.ndarray:
         found = matrix(A, np.float64)
+        if numbers is not None:
+            return np.asarray(found[np.arange(A.n_rows), numbers], np.float64).ravel()
         if found.shape[0] != found.shape[1]:
             raise DataError("kernel='precomputed': only the whole square matrix has a diagonal")
         return np.asarray(found.diagonal())
@@ -155,7 +156,7 @@ class Gaussian(WithGamma):
         values *= -self.width
         return np.exp(values, out=values)
 
-    def diagonal(self, A: Rows) -> np.ndarray:
+    def diagonal(self, A: Rows, numbers: np.ndarray | None = None) -> np.ndarray:
         return np.ones(A.n_rows)
 
 
@@ -183,7 +184,7 @@ class Laplacian(WithGamma):
             values[:, start : start + FEW_ROWS] = np.exp(distance, out=distance)
         return values
 
-    def diagonal(self, A: Rows) -> np.ndarray:
+    def diagonal(self, A: Rows, numbers: np.ndarray | None = None) -> np.ndarray:
         return np.ones(A.n_rows)
 
 
@@ -212,7 +213,7 @@ class Polynomial(WithGamma):
         values += self.coef0
         return _power(values, self.degree)
 
-    def diagonal(self, A: Rows) -> np.ndarray:
+    def diagonal(self, A: Rows, numbers: np.ndarray | None = None) -> np.ndarray:
         return (self.width * square_norms(A) + self.coef0) ** self.degree
 
 

@@ -24,7 +24,7 @@ def register_kernel(function: OwnFunction) -> OwnFunction:
     A file never makes this process import code, so a function has to be known before a model that
     uses it is loaded. The name is 'module:Name'.
     """
-    name = reference_of(function)
+    name = _name_of(function)
     if name is None:
         raise ConfigError(
             "kernel", function, "a function that a module has by name, to be found again"
@@ -33,18 +33,25 @@ def register_kernel(function: OwnFunction) -> OwnFunction:
     return function
 
 
+def _name_of(function: Any) -> str | None:
+    """Return 'module:Name'; as a decorator runs, the module does not have the function yet."""
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
+    return f"{module}:{name}" if module and name and "<" not in name else None
+
+
 def reference_of(function: Any) -> str | None:
     """Return 'module:Name' if the module has this very function by this name."""
-    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
-    if not module or "<" in name:
+    reference = _name_of(function)
+    if reference is None:
         return None
+    module, _, name = reference.partition(":")
     try:
         found: Any = sys.modules[module]
         for part in name.split("."):
             found = getattr(found, part)
     except (KeyError, AttributeError):
         return None
-    return f"{module}:{name}" if found is function else None
+    return reference if found is function else None
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,7 @@ class Own(KernelFunction):
         found = self.function(matrix(A, right.dtype), matrix(right.rows, right.dtype))
         return np.asarray(found, right.dtype)
 
-    def diagonal(self, A: Rows) -> np.ndarray:
+    def diagonal(self, A: Rows, numbers: np.ndarray | None = None) -> np.ndarray:
         rows = (A.rows(i, i + 1) for i in range(A.n_rows))
         return np.array([self.block(row, row)[0, 0] for row in rows])
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from distsvm.data.features import DenseRows, Rows
+from distsvm.data.features import DenseRows, Rows, SparseRows
 from distsvm.data.ragged import offsets
 from distsvm.errors import ConfigError
 from distsvm.kernel_functions.function import dense
@@ -40,6 +40,8 @@ class Seen:
         The places of the sampled rows in the data, or −1 where it is read in parts.
     keys : uint64 array
         Increasing.
+    labels : array, or None
+        Of the sampled rows, where they were given.
     """
 
     n_rows: int
@@ -50,20 +52,42 @@ class Seen:
     rows: Rows
     numbers: np.ndarray
     keys: np.ndarray
+    labels: np.ndarray | None = None
 
     @classmethod
-    def of(cls, rows: Rows, limit: int, seed: int, first: int | None = 0) -> Seen:
-        """Return what is seen of these rows, which begin at number `first` of the data."""
-        keys = row_keys(rows, seed)
+    def of(
+        cls,
+        rows: Rows,
+        limit: int,
+        seed: int,
+        first: int | None = 0,
+        labels: np.ndarray | None = None,
+        *,
+        weight: np.ndarray | None = None,
+        keyed: Rows | None = None,
+        kept: Any = None,
+    ) -> Seen:
+        """Return what is seen of these rows, which begin at number `first` of the data.
+
+        Rows of weight 0 count as if they were not there. Keys are made of `keyed`, where rows of
+        other shards have other columns, and the sample is taken of `kept`; both are the rows
+        themselves unless they are given.
+        """
+        keys = row_keys(rows if keyed is None else keyed, seed)
         order = np.argsort(keys, kind="stable")
+        counted = rows
+        if weight is not None and not weight.all():
+            order = order[weight[order] > 0]
+            counted = rows.take(np.flatnonzero(weight))
         keys = keys[order]
         fresh = np.concatenate([[True], keys[1:] != keys[:-1]])[: keys.size]
-        kept = order[fresh][:limit]
-        numbers = np.full(kept.size, -1) if first is None else kept + first
-        mean, variance = _moments(rows)
+        places = order[fresh][:limit]
+        numbers = np.full(places.size, -1) if first is None else places + first
+        mean, variance = _moments(counted)
         return cls(
-            rows.n_rows, rows.n_columns, mean, variance, limit,
-            rows.take(kept), numbers, keys[fresh][:limit],
+            counted.n_rows, rows.n_columns, mean, variance, limit,
+            (rows if kept is None else kept).take(places), numbers, keys[fresh][:limit],
+            None if labels is None else labels[places],
         )  # fmt: skip
 
     def __add__(self, other: Seen) -> Seen:
@@ -74,6 +98,9 @@ class Seen:
         places = places[: self.limit]
         rows = _widened(self.rows, n_columns).joined([_widened(other.rows, n_columns)])
         numbers = np.concatenate([part.numbers for part in pair])
+        labels = None
+        if self.labels is not None and other.labels is not None:
+            labels = np.concatenate([self.labels, other.labels])[places]
         counts = np.array([part.n_rows * part.n_columns for part in pair], dtype=np.float64)
         # Values that a narrower part does not store are zeros.
         share = counts / (max(1, sum(part.n_rows for part in pair)) * max(1, n_columns))
@@ -88,8 +115,33 @@ class Seen:
         return replace(
             self, n_rows=self.n_rows + other.n_rows, n_columns=n_columns, mean=mean,
             variance=variance, rows=rows.take(places), numbers=numbers[places],
-            keys=keys[: self.limit],
+            keys=keys[: self.limit], labels=labels,
         )  # fmt: skip
+
+    def without(self, n_columns: int) -> Seen:
+        """Return the same where this number of columns of zeros do not count."""
+        kept = self.n_columns - n_columns
+        share = self.n_columns / max(1, kept)
+        mean = share * self.mean
+        variance = share * (self.variance + self.mean**2) - mean**2
+        return replace(self, n_columns=kept, mean=mean, variance=variance)
+
+    def over(self, rows: Rows, n_columns: int) -> Seen:
+        """Return the same with the sample in this number of columns, of which it has all values."""
+        return replace(self.without(self.n_columns - n_columns), rows=rows)
+
+    def shifted(self, base: int) -> Seen:
+        """Return the same of columns that count from `base`, and no other columns before it."""
+        if not base:
+            return self
+        assert not isinstance(self.rows, DenseRows)
+        values, columns, starts = self.rows.arrays()
+        n_columns = self.n_columns - base
+        rows = replace(
+            self.rows, values=values, columns=columns - base, starts=starts, n_columns=n_columns,
+            zero_based=True,
+        )  # fmt: skip
+        return self.over(rows, n_columns)
 
     def check_varies(self, setting: Setting) -> None:
         """Refuse rows that are all equal: no function of their distances can tell them apart."""
@@ -104,8 +156,8 @@ class Seen:
         return float(np.median(pdist(dense(few), metric))) if few.n_rows > 1 else 0.0
 
 
-def _widened(rows: Rows, n_columns: int) -> Any:
-    return rows if isinstance(rows, DenseRows) else replace(rows, n_columns=n_columns)
+def _widened(rows: Any, n_columns: int) -> Any:
+    return replace(rows, n_columns=n_columns) if isinstance(rows, SparseRows) else rows
 
 
 def _moments(rows: Rows) -> tuple[float, float]:

@@ -67,7 +67,7 @@ class PlaneAlgebra(Bound):
             np.add.at(out, index, value * np.repeat(weights, np.diff(starts)))
 
     def total(self, dim: int) -> Total:
-        """An empty sum of planes, of length dim; oracles that touch little of w give their own."""
+        """Return an empty sum of planes, of length dim; an override may be of another form."""
         return DenseTotal(dim, self)
 
     # --- the dual ascent -------------------------------------------------------------------
@@ -77,7 +77,7 @@ class PlaneAlgebra(Bound):
         return ListedVectors(self, max_bytes)
 
     def parts(self, planes: Planes) -> PlaneParts:
-        """Each p as a signed sum of parts of its example, which its planes have in common.
+        """Return each p as a signed sum of parts that the planes of its example share.
 
         A part is a run of weights. By default each weight that `flat` names is one; a structure
         whose planes share runs of many weights names the runs.
@@ -91,7 +91,7 @@ class PlaneAlgebra(Bound):
         return np.empty(0)
 
     def times_of(self, index: np.ndarray) -> np.ndarray | None:
-        """How often a change of each of these weights counts, after `climb_beside`; None: once."""
+        """Return the factor of a change of each of these weights in `climb_beside`; None: 1."""
         return None
 
     def climber(self, w: np.ndarray, sigma: float) -> Climber:
@@ -99,7 +99,7 @@ class PlaneAlgebra(Bound):
         raise NotImplementedError(f"{type(self).__name__} does not enumerate outputs")
 
     def feature_shares(self) -> np.ndarray | None:
-        """What part of the shard has each feature, for `climb_beside`; None where it is no use."""
+        """Return the share of the shard with each feature, for `climb_beside`; None without use."""
         return None
 
     def climb_beside(self, n_blocks: int, shares: np.ndarray | None = None) -> None:
@@ -124,6 +124,6 @@ class PlaneAlgebra(Bound):
         return norms, None
 
     def size(self, weights: np.ndarray) -> tuple[float, float | None]:
-        """Σ weight_i·‖Ψ(x_i, y_i)‖², and max ‖ψ_i(ŷ)‖² over all outputs, None if not known."""
+        """Return Σ weight_i·‖Ψ(x_i, y_i)‖², and max ‖ψ_i(ŷ)‖² over all outputs, None if unknown."""
         norms, square_radius = self.norms()
         return float(weights @ norms), square_radius

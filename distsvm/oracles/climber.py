@@ -1,4 +1,4 @@
-"""Climbers: w as one block of examples sees it while it changes its own α."""
+"""Climbers: w with the effect of one block's own changes of α."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from distsvm.messages import Planes
 from distsvm.vectors import SparseVector, Vector, compact, index_type
 
 MAX_STEPS = 50
-"""Steps within one visit: an example's few planes are nearly solved by then."""
+"""Steps within one visit, which nearly solve the dual of an example's few planes."""
 
 
 class Visits(NamedTuple):
-    """What visits have brought: the dual as far as the block's own changes go, and Σ α·q.
+    """The gains of visits: of the dual by the block's own changes, and of Σ α·q.
 
     `work` counts the products and sums that were made, in the unit of Oracle.call_work.
     """
@@ -32,7 +32,7 @@ class Visits(NamedTuple):
 class Climber(ABC):
     """w + σ·u, with u = Σ (change of α)·p of the visits so far.
 
-    σ is 1 where nobody else changes w meanwhile, and up to the number of blocks where others do.
+    σ is 1 where no other block changes w meanwhile, else up to the number of blocks.
     """
 
     @abstractmethod
@@ -52,21 +52,21 @@ class Climber(ABC):
 
     @abstractmethod
     def view(self) -> Any:
-        """w + u, in the form that the oracle takes it, until the next visit."""
+        """Return w + u in the form of the oracle; it is valid until the next visit."""
 
     @abstractmethod
     def change(self) -> Vector:
-        """u; not after `begin`, which adds to it."""
+        """Return u; not after `begin`, which adds to it."""
 
     @abstractmethod
     def begin(self, u: Vector) -> None:
-        """Begin with this change, which other examples of the block have made; before any visit."""
+        """Begin with this change by other examples of the block; called before any visit."""
 
 
 class HeldVectors(ABC):
-    """p of all planes that a stock holds, in the form that visits read; planes have slots.
+    """p of all planes of a stock, in the form that visits read; planes have slots.
 
-    What it answers depends on the planes and their slots, and not on how they came there.
+    Results depend on the planes and their slots, and not on the order in which they came.
     """
 
     @property
@@ -76,27 +76,27 @@ class HeldVectors(ABC):
 
     @abstractmethod
     def put(self, planes: Planes, slots: np.ndarray, counts: np.ndarray) -> None:
-        """Take in one plane each of distinct examples, which have had `counts` planes so far."""
+        """Add one plane each of distinct examples, which have had `counts` planes so far."""
 
     @abstractmethod
     def keep(self, rows: np.ndarray, order: np.ndarray, counts: np.ndarray) -> None:
-        """Of each of these examples keep the planes in the slots order[j, : counts[j]]."""
+        """Keep the planes in the slots order[j, : counts[j]] of each of these examples."""
 
     @abstractmethod
     def least_bytes(self, size: int) -> int:
-        """The memory that they cannot do without, with room for `size` slots of each example."""
+        """Return the least memory, with room for `size` slots of each example."""
 
     @abstractmethod
     def resize(self, size: int, beside: int) -> None:
-        """Make room for `size` slots of each example, where all else takes so many bytes."""
+        """Make room for `size` slots of each example, beside this memory of all else."""
 
     @abstractmethod
     def take_up(self, held: Held, outputs: Any) -> None:
-        """Forget all planes, and take in those that are held now."""
+        """Drop all planes, and add those of the stock."""
 
     @abstractmethod
     def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
-        """⟨p, p'⟩ of the planes in these rows and slots and all of their examples'.
+        """Write ⟨p, p'⟩ of the planes in these rows and slots with all of their examples.
 
         Requires distinct rows, and no truth's plane among any of these. Ensures held.gram[i, s, k]
         = held.gram[i, k, s] for each row i, its slot s and every slot k < held.count[i]; features
@@ -105,7 +105,7 @@ class HeldVectors(ABC):
 
     @abstractmethod
     def climber(self, w: np.ndarray, sigma: float) -> Climber:
-        """w as this shard sees it while it changes its own α by σ times their effect.
+        """Return a climber at w, in which this shard's changes of α count σ times.
 
         Requires w = Σ α·p of all blocks, and no truth's plane in what it visits; ensures that w
         itself does not change.
@@ -113,7 +113,7 @@ class HeldVectors(ABC):
 
     @abstractmethod
     def sum(self, held: Held, outputs: Any, share: np.ndarray) -> Vector:
-        """Σ share·p of all planes, by example and slot."""
+        """Return Σ share·p of all planes, by example and slot."""
 
 
 Flat: TypeAlias = "tuple[np.ndarray, np.ndarray, np.ndarray]"
@@ -121,7 +121,7 @@ Flat: TypeAlias = "tuple[np.ndarray, np.ndarray, np.ndarray]"
 
 
 def joined_change(rows: np.ndarray, inner: np.ndarray, last: np.ndarray, dim: int) -> Vector:
-    """u whose rows of r weights (numbers `rows`) are `inner`, and whose last weights are `last`."""
+    """Return u whose rows `rows` of r weights are `inner`, and whose last weights are `last`."""
     filled, end = np.flatnonzero(inner), np.flatnonzero(last)
     r = inner.shape[1]
     index = np.concatenate([rows[filled // r] * r + filled % r, dim - last.size + end])
@@ -130,12 +130,12 @@ def joined_change(rows: np.ndarray, inner: np.ndarray, last: np.ndarray, dim: in
 
 
 def first_planes(held: Held, rows: np.ndarray) -> np.ndarray:
-    """The number of each row's first plane, where the planes of these rows follow one another."""
+    """Return the number of each row's first plane, where the rows' planes follow one another."""
     return np.cumsum(held.count[rows], dtype=np.int64) - held.count[rows]
 
 
 def held_places(held: Held, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Row and slot of every plane of these examples, in their order."""
+    """Return row and slot of every plane of these examples, in their order."""
     count = held.count[rows]
     slot = np.arange(count.sum()) - np.repeat(first_planes(held, rows), count)
     return np.repeat(rows, count), slot

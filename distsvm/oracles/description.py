@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from distsvm.errors import ModelError
+from distsvm.feature_maps import FeatureMap, read_map
 from distsvm.oracles.outputs import from_json, to_json
 from distsvm.oracles.task import LATER, Task
 from distsvm.registry import task_classes
@@ -31,6 +32,10 @@ def describe(task: Task) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             continue
         if isinstance(value, np.ndarray) and value.dtype != object:
             arrays[name] = value
+        elif isinstance(value, FeatureMap):
+            data, own = value.to_parts()
+            values[name] = {"map": data}
+            arrays |= {f"{name}.{part}": array for part, array in own.items()}
         else:
             values[name] = to_json(value)
     return {"task": kind, "fields": values}, arrays
@@ -52,8 +57,18 @@ def rebuild(
                 ),
             )
         )
-    values = {name: from_json(value) for name, value in data["fields"].items()}
-    unknown = (set(values) | set(arrays)) - {f.name for f in fields(cls)}  # type: ignore[arg-type]
+    maps = {name: given for name, given in data["fields"].items() if _is_map(given)}
+    values = {name: from_json(own) for name, own in data["fields"].items() if name not in maps}
+    values |= arrays  # run.json has arrays among the fields
+    for name, given in maps.items():
+        parts = {part: values.pop(part) for part in list(values) if part.startswith(f"{name}.")}
+        own = {part.removeprefix(f"{name}."): array for part, array in parts.items()}
+        values[name] = read_map(given["map"], own)
+    unknown = set(values) - {f.name for f in fields(cls)}  # type: ignore[arg-type]
     if unknown:
         raise ModelError(f"{cls.__name__} has no field {sorted(unknown)[0]!r} that the model has")
-    return cls(**values, **arrays)
+    return cls(**values)
+
+
+def _is_map(given: Any) -> bool:
+    return isinstance(given, dict) and set(given) == {"map"}

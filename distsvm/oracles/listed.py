@@ -1,4 +1,4 @@
-"""Held planes as flat lists over the weights in use; kernels/lists.py says how they are kept."""
+"""Planes in memory as flat lists over the weights in use; kernels/lists.py describes the lists."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from distsvm.oracles.algebra import PlaneAlgebra
 
 SPARE = 2
-"""Arrays get so many times the room that their contents take, and are copied when it is full."""
+"""The room of an array over its contents when it is made; a full one is copied."""
 ID_BYTES, PART_BYTES, TERM_BYTES, END_BYTES = 4, 20, 12, 4
 WEIGHT_BYTES = 64
 """Of a weight in use: its id, its place in the table, and its numbers in a climber."""
 FEW_WEIGHTS = 4096
-"""Ids that have no use and are left alone, however few others there are."""
+"""The number of unused ids that may stay, however few others there are."""
 FEW_ENTRIES = 4096
-"""Room for ids, parts and terms that is not given back, however few there are."""
+"""Room for ids, parts and terms that is never released, however few there are."""
 SOME = 64
-"""Examples whose lists are written, and forgotten, at a time."""
+"""The number of examples whose lists are written, or dropped, at a time."""
 MOST = 2**31
-"""Where a record starts has 32 bits, and more than so many ids, parts or terms are not kept."""
+"""The limit of ids, parts and terms, because starts of records have 32 bits."""
 
 
 class PlaneParts(NamedTuple):
@@ -52,8 +52,8 @@ class PlaneParts(NamedTuple):
 class ListedVectors(HeldVectors):
     """Every p as a list of parts, every part as a list of ids of weights.
 
-    An example has its lists from the first time that they are needed. Where all do not fit into
-    the memory, some are forgotten after each use, and are written again for the next.
+    The lists of an example are written on their first use. Where the lists of all examples do not
+    fit into the memory, some are dropped after each use, and written again for the next.
     """
 
     def __init__(self, algebra: PlaneAlgebra, max_bytes: float) -> None:
@@ -101,11 +101,11 @@ class ListedVectors(HeldVectors):
         """The weights that have an id, by id."""
         return self.active.weight[: self.active.counts[0]]
 
-    # --- planes that come and go -----------------------------------------------------------
+    # --- new and dropped planes ------------------------------------------------------------
 
     def take_up(self, held: Held, outputs: Any) -> None:
         self._clear(held.q.shape[1])
-        # Written now, so that as much memory is taken as if they had come one by one.
+        # Written now, so that the memory is the same as after one plane at a time.
         for rows in self.in_turn(held, outputs, np.arange(self._n)):
             if self._is_full:
                 self._forget(rows)
@@ -117,7 +117,7 @@ class ListedVectors(HeldVectors):
             some = kept[start : start + SOME]
             if self._is_full:
                 self._forget(planes.row[some])
-            elif some.size == slots.size:  # as mostly: there is nothing to leave out
+            elif some.size == slots.size:  # the usual case: no term is left out
                 self._put(planes, slots, counts)
             else:
                 self._put(planes.take(some), slots[some], counts[some])
@@ -140,7 +140,7 @@ class ListedVectors(HeldVectors):
         self._write(rows, order, counts, PlaneParts(*map(frozen, nothing)))
 
     def in_turn(self, held: Held, outputs: Any, rows: np.ndarray) -> Iterator[np.ndarray]:
-        """These examples, as many at a time as there is memory for, each time with their lists."""
+        """Yield these examples with their lists, as many at a time as the memory has room for."""
         rows = rows[held.count[rows] > 0]
         if self._has[rows].all() and not self._is_full:
             yield rows
@@ -158,7 +158,7 @@ class ListedVectors(HeldVectors):
                 self._forget(some)
 
     def _forget(self, rows: np.ndarray) -> None:
-        """Have no lists of these examples until they are needed again."""
+        """Drop the lists of these examples until their next use."""
         self._keep(rows, np.zeros((rows.size, 0), np.int64), np.zeros(rows.size))
         self._has[rows] = False
         self._make_room(np.zeros(3, np.int64))
@@ -181,7 +181,7 @@ class ListedVectors(HeldVectors):
         self._count_times(before)
 
     def _make_room(self, needed: np.ndarray) -> None:
-        """Room for so many ids, parts and terms more, and not for many times what there are."""
+        """Make room for more ids, parts and terms, at most a few times the present ones."""
         old, wanted = self.records, SPARE * (self.records.live + needed)
         room = np.array([old.ids.size, old.key.size, old.terms.size])
         if (old.used + needed <= room).all() and (room <= SPARE * wanted + FEW_ENTRIES).all():
@@ -192,7 +192,7 @@ class ListedVectors(HeldVectors):
         self.records = new
 
     def _make_weights(self, n_more: int) -> None:
-        """Ids for so many weights more."""
+        """Make room for n more ids."""
         active, n = self.active, int(self.active.counts[0])
         if n + n_more <= active.weight.size:
             return
@@ -203,20 +203,20 @@ class ListedVectors(HeldVectors):
         lists.fill_table(self.active)
 
     def _count_times(self, before: int) -> None:
-        """Find out how often changes of the weights from this id on count."""
+        """Compute the factors of changes of the weights from this id on."""
         times = self._algebra.times_of(self.weights[before:])
         if times is not None:
             self.times = np.concatenate([self.times[:before], times])
 
     def _forget_weights(self) -> None:
-        """Forget weights without a use once they are the most; other ones get new ids."""
+        """Drop unused weights once they are the majority; the others get new ids."""
         most = SPARE * int(self.active.counts[1]) + FEW_WEIGHTS
         if lists.forget_unused(self.records, self.active, most):
             lists.fill_table(self.active)
             self._count_times(0)
             self._order, self._index = self._order[:0], self._index[:0]
 
-    # --- what is done with them ------------------------------------------------------------
+    # --- use -------------------------------------------------------------------------------
 
     def fill_gram(self, held: Held, outputs: Any, rows: np.ndarray, slots: np.ndarray) -> None:
         done = 0
@@ -242,7 +242,7 @@ class ListedVectors(HeldVectors):
         return self.vector(np.concatenate([out, np.zeros(self.weights.size - out.size)]))
 
     def vector(self, by_id: np.ndarray) -> Vector:
-        """The vector that has these numbers at the weights with an id."""
+        """Return the vector with these numbers at the weights with an id."""
         self._sort()
         dim, n = self._algebra.dim, self._index.size
         index, value = np.empty(n, index_type(dim)), np.empty(n)
@@ -250,7 +250,7 @@ class ListedVectors(HeldVectors):
         return compact(SparseVector(index[:n], value[:n], dim))
 
     def _sort(self) -> None:
-        """Merge the weights that have come since into those that are sorted."""
+        """Merge new weights into the sorted ones."""
         n = self._order.size
         new = self.weights[n:]
         if new.size:
@@ -261,14 +261,14 @@ class ListedVectors(HeldVectors):
 
 
 def with_room(numbers: np.ndarray, n: int, room: int) -> np.ndarray:
-    """An array of length `room` that begins with the first n of these numbers."""
+    """Return an array of length `room` that begins with the first n of these numbers."""
     out = np.empty(room, numbers.dtype)
     out[:n] = numbers[:n]
     return out
 
 
 def _room_for(needed: np.ndarray) -> tuple[dict[str, np.ndarray], ...]:
-    """The arrays of so many ids, parts and terms."""
+    """Return arrays for these numbers of ids, parts and terms."""
     n_ids, n_parts, n_terms = needed.tolist()
     return (
         {"ids": np.empty(n_ids, np.uint32)},
@@ -283,7 +283,7 @@ def _room_for(needed: np.ndarray) -> tuple[dict[str, np.ndarray], ...]:
 class ListClimber(Climber):
     """Visits change a number for each weight in use; the oracle reads a copy of all of w.
 
-    The copy is made when it is first asked for, and afterwards told what has changed.
+    The copy is made on its first use, and updated before each later one.
     """
 
     def __init__(
@@ -295,7 +295,7 @@ class ListClimber(Climber):
         self._n = 0
         self._begun: np.ndarray | None = None
         self._copy: np.ndarray | None = None
-        # Ids that the copy of w has to be told of; None where there may be any.
+        # Ids with changes that the copy of w does not have; None where any id may have some.
         self._touched: list[np.ndarray] | None = None
 
     def visit(self, held: Held, outputs: Any, rows: np.ndarray, tol: float) -> Visits:
@@ -320,7 +320,7 @@ class ListClimber(Climber):
         return Visits(*visits)
 
     def _extend(self) -> None:
-        """Weights may have come into use since."""
+        """Make room for weights that came into use since."""
         vectors, n = self._vectors, self._n
         new, times = vectors.weights[n:], vectors.times[n:]
         if not new.size:

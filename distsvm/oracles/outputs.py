@@ -10,12 +10,17 @@ from typing import Any
 import numpy as np
 
 from distsvm.errors import TaskError
+from distsvm.kernel_functions.function import KernelFunction
+from distsvm.kernel_functions.making import read_function
 
 WIDE = 1 << 24  # bytes of an array of texts above which its items are no wider than the longest
 
 
 def to_json(value: Any) -> Any:
-    """Return numbers, strings, lists, tuples, dicts, sets and arrays as JSON-able data."""
+    """Return numbers, strings, lists, tuples, dicts, sets and arrays as JSON-able data.
+
+    Tasks are written by it, too, so it takes kernel functions.
+    """
     if isinstance(value, (float, np.floating)) and not math.isfinite(value):
         return {"float": str(float(value))}  # JSON has no such number
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -36,6 +41,8 @@ def to_json(value: Any) -> Any:
         return {"array": items, "dtype": value.dtype.str}
     if isinstance(value, dict):
         return {"dict": [[to_json(k), to_json(v)] for k, v in value.items()]}
+    if isinstance(value, KernelFunction):
+        return {"kernel_function": value.to_json()}
     raise TaskError(
         f"an output of type {type(value).__name__} cannot be written to a file; "
         "give the task encode_output and decode_output"
@@ -52,6 +59,8 @@ def from_json(data: Any) -> Any:
         ((kind, items),) = data.items()
         if kind == "float":
             return float(items)
+        if kind == "kernel_function":
+            return read_function(items)
         if kind == "dict":
             return {from_json(k): from_json(v) for k, v in items}
         make = {"tuple": tuple, "set": set, "frozenset": frozenset}[kind]

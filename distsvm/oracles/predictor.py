@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from distsvm.data.words import Features
 from distsvm.oracles.oracle import Oracle
 
 
@@ -30,3 +32,7 @@ class Predictor(ABC):
         None if they do not pass the fast checks: the caller then makes a shard of them, which
         checks them one by one and names the error.
         """
+
+    def bound_words(self, sentences: Sequence[Sequence[str]], features: Features) -> Oracle | None:
+        """As `bound`, of sentences in words, of which `features` makes inputs."""
+        return self.bound(features(sentences))

@@ -83,6 +83,10 @@ class Search(Bound):
     def public(self, outputs: Any) -> Any:
         """Return the outputs in the user's form, in their order: labels, not codes."""
 
+    def public_of(self, planes: Planes) -> Any:
+        """Return the outputs of these planes, which may come from slots, in the user's form."""
+        return self.public(planes.output)
+
     def correct(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
         """Return whether each of these outputs is right; by default, whether its loss is 0."""
         return self.losses(rows, outputs) == 0

@@ -9,7 +9,7 @@ from distsvm.options import option
 
 
 def loss_scale_option() -> Any:
-    """The field loss_scale of a task."""
+    """Return the field loss_scale of a task."""
     return option(
         1.0, kind=number(above=0), metavar="S",
         help="multiplies every loss, and so the unit of {eps}. The objective at (C, s) is s² times "
@@ -18,7 +18,7 @@ def loss_scale_option() -> Any:
 
 
 def unfit_option() -> Any:
-    """The field unfit of a task with hard constraints or a grammar."""
+    """Return the field unfit of a task with hard constraints or a grammar."""
     return option(
         "error", kind=choice("error", "drop"), metavar="WHAT",
         help="what to do with training examples whose output breaks the hard constraints or the "

@@ -34,7 +34,7 @@ class FileFormat:
     reader : str
         'module:Name' of a class of data sets, whose arguments are paths and options.
     endings : tuple of str
-        Endings of the names of files of this format; all text files may also be packed.
+        Endings of the names of files of this format; all text files may also be compressed.
     aliases : tuple of str
         More names for format=.
     values : str, optional
@@ -42,7 +42,7 @@ class FileFormat:
     tables : bool, optional
         False: the endings mean this format only where inputs are never rows of features.
     packed : bool
-        Whether a packed file (.gz, .bz2, .xz) can be of this format.
+        Whether a compressed file (.gz, .bz2, .xz) can be of this format.
     labelled : bool
         Whether files have outputs; files without them serve only predictions.
     objects : bool

@@ -116,6 +116,11 @@ class Task(ABC):
     weighs_features: ClassVar[bool] = False
     """Whether climbers of parallel blocks count changes of frequent features more than once."""
 
+    growth: float = 1.0
+    """Bytes that an example takes in memory for each byte as it was read; it sizes pieces."""
+    certified_for: str = ""
+    """The problem that certificates are about, where it is not the one of the inputs themselves."""
+
     @property
     def loss_unit(self) -> float:
         return self.largest_loss
@@ -203,6 +208,10 @@ class Task(ABC):
 
     def radius(self) -> float | None:
         """Return ρ of the theory, max ‖Ψ(x, y) − Ψ(x, ŷ)‖; None if it is unknown."""
+        return None
+
+    def map_facts(self) -> dict[str, Any] | None:
+        """Return what results say about the task's feature map, as JSON; None if it has none."""
         return None
 
     def cost(self, x: Any) -> float:

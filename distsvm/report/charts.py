@@ -74,7 +74,7 @@ def _values(view: RunView, column: Column) -> str:
 def calls(view: RunView) -> str:
     asked, hits = map(view.column, ("n_oracle_calls", "n_cache_hits"))
     curves = [("oracle", asked, "a", "line", short_count(asked[-1]))]
-    words = "Examples the oracle was asked about since the run began."
+    words = "Oracle calls since the run began."
     if hits[-1] > 0:
         curves.append(("cache", hits, "b", "line", short_count(hits[-1])))
         words = "Examples answered by the oracle and from the cache since the run began."

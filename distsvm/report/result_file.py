@@ -35,6 +35,7 @@ def _checked(data: Any) -> dict[str, Any]:
     names = ("C", "eps", "rel_gap", "bound_on_rounds")  # earlier versions wrote no rel_gap
     limits = {name: None if data.get(name) is None else _number(name, data[name]) for name in names}
     texts = {name: _text(name, data[name]) for name in ("certificate", "stop_reason")}
+    texts["certified_for"] = _text("certified_for", data.get("certified_for", ""))
     checks.whole("n_rounds", data["n_rounds"])
     seconds = {str(name): _number(f"seconds of {name}", s) for name, s in data["seconds"].items()}
     if "total" not in seconds:

@@ -55,6 +55,10 @@ def _words(view: RunView) -> tuple[str, str, str]:
             "good", "Stopped early by the validation loss",
             f"Ended {ended}, when the loss on the validation data no longer fell.",
         ),
+        "own rule": (
+            "good", "Stopped by the method's own rule",
+            f"Ended {ended}, when no cut, or no sample, was violated by eps; below is the gap.",
+        ),
         "precision": (
             "stopped", "Stopped at the limit of precision",
             f"Ended {ended} because rounding lets neither bound move any further.",
@@ -148,9 +152,12 @@ def _certificate(view: RunView) -> tuple[str, str]:
     notes = {
         "exact": "the oracle's maximum is exact",
         "upper bound": "the oracle only bounds its maximum",
+        "estimate": "the primal is the upper end of a 95% confidence interval",
         "none": "no fresh round",
     }
-    return kind, notes.get(kind, "")
+    about = view.result["certified_for"]
+    note = f"; certified for {about}" if about else ""
+    return kind, notes.get(kind, "") + note
 
 
 def _compared(value: float, target: float, name: str = "eps") -> str:

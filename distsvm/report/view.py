@@ -186,7 +186,7 @@ def _learned(folder: Place) -> dict[str, Any]:
 
 
 def _picture(folder: Place) -> tuple[str, str] | None:
-    """What the structure draws of the model; None where there is nothing, or it cannot be read."""
+    """Return the structure's picture of the model; None without one, or if it is unreadable."""
     manifest = read_json(folder / MANIFEST, CheckpointError) if folder.exists() else {}
     picture = structure_of_saved(manifest.get("task")).picture
     if picture is None:

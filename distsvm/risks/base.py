@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from distsvm.cuts.cut import Cut
 from distsvm.executors.base import Executor
+from distsvm.oracles.task import Task
 from distsvm.risks.points import LinearPoint
 from distsvm.vectors import Vector
 
@@ -88,6 +90,17 @@ class Risk:
     def zero(self) -> np.ndarray:
         """Return the array of w = 0."""
         return np.zeros(self.dim)
+
+    def sent(self, w: np.ndarray) -> Any:
+        """Return the w of a point's array for the oracles' `view`: by default the array itself."""
+        return w
+
+    def model(self, task: Task, w: np.ndarray) -> tuple[Task, np.ndarray]:
+        """Return task and w of the model of a point's array: by default these two.
+
+        Where a point is a set of coefficients of examples, the model's task gets the examples.
+        """
+        return task, w
 
 
 class CutRisk(Risk, ABC):

@@ -10,6 +10,7 @@ from distsvm.messages import Ascended, Ascent, Holding
 from distsvm.risks.algebra import combination
 from distsvm.risks.base import Risk, Workers
 from distsvm.vectors import Vector
+from distsvm.workers.support import SupportTable
 
 
 class BlockRisk(Risk):
@@ -62,6 +63,11 @@ class BlockRisk(Risk):
             return False
         executor.recall("take_up", shards=self._hosts, each=[(own,) for own in planes])
         return True
+
+    def support(self, taken: Sequence[float]) -> list[SupportTable]:
+        """Return the planes with α > 0 after the taken part of each block's last changes."""
+        each = [(part,) for part in taken]
+        return self._workers.executor.run("on_part", "support", shards=self._hosts, each=each)
 
     def holdings(self) -> list[Holding]:
         """Return Σ α·p and Σ α·q of each block before the last round's changes."""

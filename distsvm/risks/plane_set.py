@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,34 +11,18 @@ from distsvm import checks
 from distsvm.data.ragged import offsets, spread
 from distsvm.kernels import plane_qp
 from distsvm.messages import Violated
+from distsvm.workers.support import SupportTable, packed_texts, unpacked_texts
 
 
-class Support(NamedTuple):
-    """A plane with α > 0: an output, its weight α in w, and its Δ.
-
-    `example` is the number of its example in the data, from 0 on. `output` is in the user's form;
-    in files it is JSON.
-    """
-
-    example: int
-    output: Any
-    alpha: float
-    loss: float
-
-
-def support_of(arrays: Mapping[str, np.ndarray]) -> list[Support] | None:
+def support_of(arrays: Mapping[str, np.ndarray]) -> SupportTable | None:
     """Return the planes with α > 0 of a PlaneSet's arrays, largest α first; None without such."""
     if "plane_alpha" not in arrays:
         return None
     alpha, number, loss = (arrays[f"plane_{name}"] for name in ("alpha", "number", "loss"))
-    text, ends = arrays["plane_output"].tobytes(), arrays["plane_output_starts"].tolist()
-    order = np.lexsort((number, -alpha))
-    return [
-        Support(
-            int(number[j]), text[ends[j] : ends[j + 1]].decode(), float(alpha[j]), float(loss[j])
-        )
-        for j in order[: np.count_nonzero(alpha)].tolist()
-    ]
+    texts = unpacked_texts("plane_output", arrays, alpha.size)
+    some = np.flatnonzero(alpha)
+    lines = [texts[j] for j in some.tolist()]
+    return SupportTable.joined([SupportTable(number[some], alpha[some], loss[some], lines, 0)])
 
 
 class PlaneSet:
@@ -193,12 +177,9 @@ class PlaneSet:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the set as plain arrays."""
-        texts = [text.encode() for text in self.output]
         return {f"plane_{name}": getattr(self, name) for name in self._ROWS} | {
             "plane_ids": self.ids, "plane_index": self.index, "plane_value": self.value,
-            "plane_starts": self.starts,
-            "plane_output": np.frombuffer(b"".join(texts), np.uint8),
-            "plane_output_starts": np.cumsum([0, *map(len, texts)]),
+            "plane_starts": self.starts, **packed_texts("plane_output", self.output),
         }  # fmt: skip
 
     @classmethod
@@ -225,10 +206,7 @@ class PlaneSet:
         if np.unique(planes.ids).size != planes.ids.size:
             raise ValueError("plane_ids has an id twice")
         planes._place[planes.ids] = np.arange(planes.ids.size)
-        text = checks.vector("plane_output", arrays["plane_output"], "u1").tobytes()
-        ends = checks.starts("plane_output_starts", arrays["plane_output_starts"], len(text), m)
-        edges = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
-        planes.output = [text[a:b].decode() for a, b in edges]
+        planes.output = unpacked_texts("plane_output", arrays, m)
         planes.norm = _square_norms(value, planes.starts)
         planes._known = set(zip(planes.example.tolist(), planes.key.tolist(), strict=True))
         return planes

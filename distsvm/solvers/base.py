@@ -18,6 +18,7 @@ from distsvm.solvers.round import Column, Round
 from distsvm.solvers.state import State
 from distsvm.wording import Setting, message
 from distsvm.workers.part import PartMaker
+from distsvm.workers.support import SupportTable
 
 R = TypeVar("R", bound=Risk)
 S = TypeVar("S", bound=State)
@@ -47,6 +48,9 @@ class Problem:
         The largest loss that the task claims, and max ‖ψ‖² if it is known: for theorems.
     enumerates, weighs_features : bool
         The task's attributes of these names.
+    memory_mb : float or None
+        The limit of a worker's memory, for solvers that keep all examples in it.
+    n_workers : int
     """
 
     C: float
@@ -60,6 +64,8 @@ class Problem:
     square_radius: float | None = None
     enumerates: bool = False
     weighs_features: bool = False
+    memory_mb: float | None = None
+    n_workers: int = 1
 
     def working_eps(self, dual: float) -> float:
         """Return the eps to work towards at this dual value; see Target."""
@@ -102,8 +108,12 @@ class Solver(ABC, Generic[R, S]):
         Required capabilities of a task's oracle: names of CAPABILITIES.
     penalties : frozenset of str
         The penalties of a slack that it supports.
+    auto_penalties : frozenset of str
+        The penalties for which solver="auto" may take it.
     why_linear : str
         The theory's reason why it supports no other penalty, for messages.
+    why_no_support : str
+        Why no single output has an α, for messages; empty where `support` tells them.
     columns : tuple of Column
         Its own columns of the history.
     worker_vectors : int
@@ -112,6 +122,15 @@ class Solver(ABC, Generic[R, S]):
         depend on it, and bits must not depend on the number of workers.
     hosts_blocks : bool
         Whether a worker hosts a whole block, or each of its shards.
+    has_blocks : bool
+        Whether several blocks of examples make sense for it.
+    in_memory : bool
+        Whether it needs all examples in memory.
+    warm_up : tuple of dict
+        Settings of training that together use all its kernels, for `distsvm warm-up`.
+    keeps_examples : bool
+        Whether workers of limited memory keep their examples in it all the same; then the solver
+        keeps the rest within the limit.
     """
 
     name: ClassVar[str]
@@ -119,13 +138,19 @@ class Solver(ABC, Generic[R, S]):
     State: ClassVar[type[State]]
     needs: ClassVar[frozenset[str]] = frozenset()
     penalties: ClassVar[frozenset[str]] = frozenset({"linear"})
+    auto_penalties: ClassVar[frozenset[str]] = frozenset({"linear"})
     why_linear: ClassVar[str] = ""
+    why_no_support: ClassVar[str] = "it keeps no planes of single examples"
     columns: ClassVar[tuple[Column, ...]] = ()
     worker_vectors: ClassVar[int] = 5
     hosts_blocks: ClassVar[bool] = False
+    has_blocks: ClassVar[bool] = True
+    in_memory: ClassVar[bool] = False
+    warm_up: ClassVar[tuple[dict[str, Any], ...]] = ({},)
+    keeps_examples: ClassVar[bool] = False
 
     problem: Problem
-    options: Any
+    options: SolverOptions
 
     @classmethod
     def settled(cls, options: Any, task: Task, place: Place) -> Any:
@@ -171,6 +196,13 @@ class Solver(ABC, Generic[R, S]):
     def rounds(self, risk: R, state: S) -> Iterator[Round]:
         """Yield rounds without end; the caller stops."""
 
+    def support(self, risk: R, state: S) -> SupportTable | None:
+        """Return the planes with α > 0 after the last round, the largest α first.
+
+        None where no plane has an α of its own, or where a lost worker had some of them.
+        """
+        return None
+
     def is_forced(self, state: S) -> bool:
         """Return whether the limit of rounds changes the kind of the next round.
 
@@ -192,6 +224,7 @@ class Solver(ABC, Generic[R, S]):
 CAPABILITIES = {
     "planes": "sums of planes (accumulate and values)",
     "steps": "steps of the dual over held planes (vectors)",
+    "kernel": "values of a kernel function (joint_kernel)",
     "sequential": "exact steps of the dual over all outputs of an example (sequential)",
 }
 """Capabilities of an oracle that a solver may need, in words."""
@@ -211,6 +244,26 @@ def check_penalty(solver: type[Solver], penalty: str) -> None:
             ", ".join(sorted(solver.penalties)),
         )
     )
+
+
+def check_place(solver: type[Solver], n_blocks: int | None, limited: bool) -> None:
+    """Refuse several blocks and limited memory where the solver does not support them."""
+    if n_blocks not in (None, 1) and not solver.has_blocks:
+        raise ConfigError(
+            message(
+                "{} with {}: this solver has no blocks; expected 1",
+                Setting("n_blocks", n_blocks),
+                Setting("solver", solver.name),
+            )
+        )
+    if limited and solver.in_memory:
+        raise ConfigError(
+            message(
+                "{worker_memory_mb} with {}: this solver needs the examples in memory; expected "
+                "another solver",
+                Setting("solver", solver.name),
+            )
+        )
 
 
 def check_needs(solver: type[Solver], task: Task) -> None:

@@ -26,7 +26,9 @@ class Frozen:
     ----------
     blocks : frozenset of int
     a, b : point and float
-        Σ α·p and Σ α·q of frozen.
+        Σ α·p and Holding.net of frozen, which is Σ α·q for the linear penalty. On the way from
+        frozen to live, net counts as if it were linear: costs of Σ α are convex, so the dual is at
+        least what this says.
     apart, linear : point and float
         The differences of a and b, frozen minus live.
     """
@@ -39,17 +41,17 @@ class Frozen:
 
     @classmethod
     def of(
-        cls, w: np.ndarray, linear: float, holdings: Sequence[Holding], blocks: frozenset[int]
+        cls, w: np.ndarray, net: float, holdings: Sequence[Holding], blocks: frozenset[int]
     ) -> Frozen:
-        """Return these blocks' part of w = Σ α·p and Σ α·q after a loss: all but the others' part.
+        """Return these blocks' part of w = Σ α·p and of net after a loss: all but the others' part.
 
         `holdings` are the current sums of all blocks.
         """
-        a, b = LinearPoint(np.array(w)), linear
+        a, b = LinearPoint(np.array(w)), net
         for block, holding in enumerate(holdings):
             if block not in blocks:
                 a.add(-1.0, holding.a)
-                b -= holding.b
+                b -= holding.net
         frozen = cls(blocks, a, b, a, b)
         frozen.compare(holdings)
         return frozen
@@ -58,12 +60,12 @@ class Frozen:
         """Set live to the blocks' current sums."""
         self.apart, self.linear = self.a.copy(), self.b
         for block in sorted(self.blocks):
-            self.follow(holdings[block].a, holdings[block].b)
+            self.follow(holdings[block].a, holdings[block].net)
 
-    def follow(self, u: Vector, linear: float, share: float = 1.0) -> None:
-        """Change live by this share of (u, linear)."""
+    def follow(self, u: Vector, net: float, share: float = 1.0) -> None:
+        """Change live by this share of (u, net)."""
         self.apart.add(-share, u)
-        self.linear -= share * linear
+        self.linear -= share * net
 
     def rescale(self, factor: float) -> None:
         """Multiply frozen and live by `factor`, as their α."""

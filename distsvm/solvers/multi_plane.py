@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from distsvm.solvers.round import Column, Round
 from distsvm.solvers.state import State
 from distsvm.workers.ascent_part import AscentPartMaker
 from distsvm.workers.part import PartMaker
+from distsvm.workers.support import SupportTable
 
 # After this many passes of oracle calls on some examples, the next round calls it on all examples
 # and certifies, even if the gap seems far from its target. The float sum of ten times 0.1 is < 1.
@@ -82,7 +83,11 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
     name: ClassVar[str] = "multi-plane"
     Options: ClassVar[type[SolverOptions]] = MultiPlaneOptions
     State: ClassVar[type[State]] = MultiPlaneState
+    warm_up: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"n_blocks": 1})
     needs: ClassVar[frozenset[str]] = frozenset({"planes", "steps"})
+    penalties: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
+    why_linear: ClassVar[str] = "its bounds need a slack"
+    why_no_support: ClassVar[str] = ""
     columns: ClassVar[tuple[Column, ...]] = (
         Column("violation", "", "sum of the examples' last computed shares of the gap, over C"),
         Column("n_planes", "planes", "planes that the workers hold", support="n_support_planes"),
@@ -101,7 +106,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         return 1 if place.one_process else place.n_workers
 
     def part_maker(self) -> PartMaker:
-        return AscentPartMaker()
+        return AscentPartMaker(self.problem.penalty)
 
     def risk_kind(self) -> type[BlockRisk]:
         return BlockRisk
@@ -114,7 +119,8 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         bounds = Bounds(dual=0.0)
         if start is None and problem.largest_loss is not None:
             # A bound of every hinge at w = 0, so no oracle calls are needed there.
-            bounds.add_primal(problem.C * problem.largest_loss, risk.zero(), exact=False)
+            half = 0.5 if problem.penalty == "quadratic" else 1.0
+            bounds.add_primal(half * problem.C * problem.largest_loss, risk.zero(), exact=False)
         return MultiPlaneState(
             bounds, risk.zero(), start=start, sigma=sigma, ask_average=not problem.enumerates
         )
@@ -125,18 +131,22 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         state.aside = frozenset(checks.vector("aside", arrays["aside"], "i").tolist())
         return state
 
+    def support(self, risk: BlockRisk, state: MultiPlaneState) -> SupportTable | None:
+        if state.frozen is not None:  # a part of w is of planes that are lost
+            return None
+        tables = risk.support(state.taken_parts(risk.n_blocks))
+        if any(table.round != state.serial for table in tables):
+            return None
+        return SupportTable.joined(tables)
+
     def follow(self, risk: BlockRisk, earlier: MultiPlaneState, factor: float) -> MultiPlaneState:
-        blocks = range(risk.n_blocks)
-        risk.rescale(
-            self.problem.C,
-            factor,
-            [earlier.regained if block in earlier.aside else earlier.taken for block in blocks],
-        )
+        risk.rescale(self.problem.C, factor, earlier.taken_parts(risk.n_blocks))
         if earlier.frozen is not None:
             earlier.frozen.rescale(factor)
         return MultiPlaneState(
             earlier.bounds.rescaled(factor), factor * earlier.w, sigma=earlier.sigma,
             linear=factor * earlier.linear, square=factor**2 * earlier.square,
+            cost=factor * earlier.cost,
             frozen=earlier.frozen, pass_work=earlier.pass_work, n_earlier=earlier.serial,
             since=earlier.since, ask_average=not self.problem.enumerates,
             # Rounds over held planes continue while they gain more than a pass without any gain.
@@ -178,6 +188,17 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
     def _eps(self, state: MultiPlaneState) -> float:
         return self.problem.working_eps(state.bounds.dual)
 
+    def _violation(self, state: MultiPlaneState) -> float:
+        """Return how much planes may be violated: then the gap is about C·eps.
+
+        For the quadratic penalty the gap is at most C·v·mean ξ + C·v²/2.
+        """
+        eps, primal = self._eps(state), state.bounds.primal
+        if self.problem.penalty == "linear" or math.isinf(primal):
+            return eps
+        mean = math.sqrt(2.0 * primal / self.problem.C)
+        return 2.0 * eps / (math.sqrt(mean**2 + 2.0 * eps) + mean)
+
     def _whom_to_ask(self, state: MultiPlaneState, number: int) -> str:
         """Return which examples to ask: "none" while held planes gain more for their work."""
         if state.bounds.w is None:
@@ -215,7 +236,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
             number=state.serial, taken=state.taken, sigma=state.sigma, ask=ask,
             share=self.options.ask_share / n_parts,
             n_passes=N_PASSES if risk.n_blocks == 1 else N_PASSES_APART,
-            n_parts=n_parts, least_rate=average, tol=TOL_SHARE * self._eps(state),
+            n_parts=n_parts, least_rate=average, tol=TOL_SHARE * self._violation(state),
             enough=self.problem.C * self._eps(state) / (state.unseen * risk.total_weight),
             regain=state.regain(),
         )  # fmt: skip
@@ -261,6 +282,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         # A new array, because the bounds may refer to the old one.
         state.w = risk.sum([h.a for h in counted])
         state.linear = sum(holding.b for holding in counted)
+        state.cost = sum(holding.cost for holding in counted)
         model = risk.point(state.w)
         if frozen is not None:
             frozen.compare(holdings)
@@ -290,7 +312,8 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
                 break
             gone |= late
         blocks = lost | gone | (set() if state.frozen is None else state.frozen.blocks)
-        state.frozen = Frozen.of(state.w, state.linear, holdings, frozenset(blocks))
+        net = state.linear - 0.5 * state.cost
+        state.frozen = Frozen.of(state.w, net, holdings, frozenset(blocks))
         return [
             answer if block not in gone else answer.without_change()
             for block, answer in enumerate(answers)
@@ -309,6 +332,7 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         state.taken, best = step.taken, step.best
         state.linear += step.linear
         state.square += step.longer
+        state.cost += step.dearer
         # The difference, because a gain below the dual's rounding is none.
         gain = state.dual - before
         if state.frozen is not None:
@@ -331,9 +355,9 @@ class MultiPlane(Solver[BlockRisk, MultiPlaneState]):
         point, linear = model.minus(frozen.apart), state.linear - frozen.linear
         before = linear - 0.5 * point.norm2
         live = Step.of(point, answers)
-        gain = linear + live.linear - 0.5 * point.norm2 - before
+        gain = linear + live.linear - 0.5 * (point.norm2 + live.dearer) - before
         for answer in answers:
-            frozen.follow(answer.u, answer.linear, live.taken)
+            frozen.follow(answer.u, answer.net(live.taken), live.taken)
         step = frozen.step(model)
         model.add(-step, frozen.apart)
         state.linear -= step * frozen.linear
@@ -438,14 +462,15 @@ class Step(NamedTuple):
     ----------
     taken, best : float
         The part of them that was added, and the best one if it could be above 1.
-    linear, longer : float
-        The growth of Σ α·q and of ‖w‖².
+    linear, longer, dearer : float
+        The growth of Σ α·q, of ‖w‖² and of Holding.cost.
     """
 
     taken: float
     best: float
     linear: float
     longer: float
+    dearer: float
 
     @classmethod
     def of(cls, point: LinearPoint, answers: Sequence[Ascended], whole: bool = False) -> Step:
@@ -456,8 +481,13 @@ class Step(NamedTuple):
         changes, ones = [answer.u for answer in answers], np.ones(len(answers))
         linear = sum(answer.linear for answer in answers)
         along, apart = point.advance(changes, ones)
-        best = (linear - along) / apart if apart > 0 else 1.0
+        cost_along = sum(answer.cost_along for answer in answers)
+        cost_apart = sum(answer.cost_apart for answer in answers)
+        square = apart + cost_apart
+        best = (linear - along - cost_along) / square if square > 0 else 1.0
         taken = 1.0 if whole else min(1.0, max(0.0, best))
         if taken < 1:
             point.advance(changes, (taken - 1.0) * ones)
-        return cls(taken, best, taken * linear, taken * (2 * along + taken * apart))
+        longer = taken * (2 * along + taken * apart)
+        dearer = taken * (2 * cost_along + taken * cost_apart)
+        return cls(taken, best, taken * linear, longer, dearer)

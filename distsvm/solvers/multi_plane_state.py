@@ -17,10 +17,12 @@ from distsvm.solvers.state import State, kept_float, kept_int, kept_vector
 class MultiPlaneState(State):
     """w = Σ α·p and linear = Σ α·q of the workers' α, the bounds, and statistics of rounds.
 
+    Of frozen blocks, linear has Holding.net.
+
     Parameters
     ----------
-    square : float
-        ‖w‖².
+    square, cost : float
+        ‖w‖², and Holding.cost of all blocks but frozen ones.
     taken : float
         The part of the workers' last changes that was added to w.
     aside, regained : frozenset of int, float
@@ -80,6 +82,7 @@ class MultiPlaneState(State):
     pass_work: float = kept_float()
     since: float = kept_float()
     fall: float = kept_float()
+    cost: float = kept_float()
     aside: frozenset[int] = frozenset()
     frozen: Frozen | None = None
     loses: bool = False
@@ -99,6 +102,10 @@ class MultiPlaneState(State):
         """The number of the round among all rounds of the workers."""
         return self.n_earlier + self.number
 
+    def taken_parts(self, n_blocks: int) -> list[float]:
+        """Return the part of its last changes that was added, of each block."""
+        return [self.regained if k in self.aside else self.taken for k in range(n_blocks)]
+
     def regain(self) -> Regain | None:
         """Return the next round's exceptions for blocks of lost workers; None without such."""
         if self.frozen is None:
@@ -107,7 +114,7 @@ class MultiPlaneState(State):
 
     @property
     def dual(self) -> float:
-        return self.linear - 0.5 * self.square
+        return self.linear - 0.5 * (self.square + self.cost)
 
     def more_arrays(self) -> dict[str, np.ndarray]:
         frozen = {} if self.frozen is None else self.frozen.arrays()

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from distsvm import checks
 from distsvm.cuts.bounds import Bounds
-from distsvm.errors import ConfigError, DataError
+from distsvm.errors import ConfigError
 from distsvm.kernels import plane_qp
 from distsvm.kinds import choice, number, whole
 from distsvm.messages import Violated
 from distsvm.options import option
 from distsvm.oracles.task import PENALTIES
 from distsvm.risks.asking import AskRisk
-from distsvm.risks.plane_set import PlaneSet
+from distsvm.risks.plane_set import PlaneSet, support_of
 from distsvm.solvers.base import Problem, Solver
+from distsvm.solvers.hard_margin import check_feasible, longest_of
+from distsvm.solvers.n_slack_state import NSlackState
 from distsvm.solvers.options import SolverOptions
+from distsvm.solvers.plane_bound import most_planes
 from distsvm.solvers.round import Column, Round
-from distsvm.solvers.state import State, kept_float, kept_int
-from distsvm.wording import Setting, Value, message
+from distsvm.solvers.state import State
+from distsvm.wording import message
 from distsvm.workers.ask_part import AskPartMaker
+from distsvm.workers.support import SupportTable
 
 # ε is this part of the violation that the target gap allows; the rest is for the QP.
 EPS_SHARE = 0.9
@@ -37,11 +41,6 @@ GAP_SHARE = 0.1
 # Factor of ε and of the QP's tolerance after a pass without new planes that did not end the run.
 TIGHTER = 0.5
 MAX_SWEEPS = 2000
-# Data has no hard margin if w must be longer than LONGEST · max q / max ‖p‖.
-LONGEST = 1e4
-# An error names examples whose Σ α is above this part of the largest.
-CONCERNED = 0.01
-SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -67,81 +66,6 @@ class NSlackOptions(SolverOptions):
         help="drop a plane after this many solves in a row with α = 0",
     )  # fmt: skip
 
-    def check_with(self, config: Any) -> None:
-        if config.solver != "n-slack":
-            return
-        if config.n_blocks not in (None, 1):
-            raise ConfigError(
-                message(
-                    "{} with {}: each example has its own slack, and there are no blocks; expected "
-                    "1",
-                    Setting("n_blocks", config.n_blocks),
-                    Setting("solver", "n-slack"),
-                )
-            )
-        if config.worker_memory_mb is not None:
-            raise ConfigError(
-                message(
-                    "{worker_memory_mb} with {}: the n-slack solver needs the examples in memory; "
-                    "expected another solver",
-                    Setting("solver", "n-slack"),
-                )
-            )
-
-
-@dataclass
-class NSlackState(State):
-    """The working set, and the progress of the pass over the examples.
-
-    Parameters
-    ----------
-    cursor : int64 array
-        The next example of each host.
-    whole, exact : bool
-        Whether all oracle calls of the pass were at one w, and whether all were exact.
-    total, worst : float
-        Violated.total and Violated.worst of the pass so far.
-    n_found, n_pending : int
-        New planes of the pass so far, and new planes since the last solve.
-    n_added : int
-        |S| of the paper: new planes since the run began.
-    rate : float
-        New planes per oracle call in the last round.
-    tight : float
-        Factor of ε and of the QP's tolerance; smaller after passes without new planes.
-    """
-
-    planes: PlaneSet = field(default_factory=lambda: PlaneSet(0))
-    cursor: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-    whole: bool = kept_int(True)
-    exact: bool = kept_int(True)
-    n_found: int = kept_int()
-    n_pending: int = kept_int()
-    n_added: int = kept_int()
-    n_calls: int = kept_int()
-    n_solves: int = kept_int()
-    n_sweeps: int = kept_int()
-    total: float = kept_float()
-    worst: float = kept_float()
-    rate: float = kept_float(1.0)
-    tight: float = kept_float(1.0)
-    qp_gap: float = kept_float()
-    eps: float = kept_float()
-
-    @property
-    def n_bytes(self) -> int:
-        return self.planes.n_bytes
-
-    def more_arrays(self) -> dict[str, np.ndarray]:
-        return self.planes.arrays() | {"cursor": self.cursor}
-
-    def begin_pass(self) -> None:
-        """Go back to the first example of every host."""
-        self.cursor = np.zeros_like(self.cursor)
-        self.whole = self.exact = True
-        self.total = self.worst = 0.0
-        self.n_found = 0
-
 
 @dataclass(frozen=True)
 class NSlack(Solver[AskRisk, NSlackState]):
@@ -152,6 +76,11 @@ class NSlack(Solver[AskRisk, NSlackState]):
     State: ClassVar[type[State]] = NSlackState
     needs: ClassVar[frozenset[str]] = frozenset({"planes"})
     penalties: ClassVar[frozenset[str]] = PENALTIES
+    why_no_support: ClassVar[str] = ""
+    auto_penalties: ClassVar[frozenset[str]] = PENALTIES
+    has_blocks: ClassVar[bool] = False
+    in_memory: ClassVar[bool] = True
+    warm_up: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"ascent": "subspace"})
     columns: ClassVar[tuple[Column, ...]] = (
         Column("n_planes", "planes", "planes in the working set", support="n_support_planes"),
         Column("n_support_planes", "", "those with α > 0"),
@@ -226,6 +155,9 @@ class NSlack(Solver[AskRisk, NSlackState]):
                 self._solve(risk, state)
                 state.whole = False  # the rest of the pass is at another w
             yield self._record(risk, state, *values)
+
+    def support(self, risk: AskRisk, state: NSlackState) -> SupportTable | None:
+        return support_of(state.planes.arrays())
 
     def is_forced(self, state: NSlackState) -> bool:
         return state.number + 1 == self.problem.max_rounds
@@ -353,7 +285,7 @@ class NSlack(Solver[AskRisk, NSlackState]):
             planes.alpha = planes.alpha.copy()
             if self.options.ascent == "full" or everything:
                 n_sweeps, state.qp_gap = plane_qp.maximise(
-                    *given, *solved, self._longest(planes), self._tol(state), MAX_SWEEPS,
+                    *given, *solved, longest_of(planes), self._tol(state), MAX_SWEEPS,
                     planes.alpha, room,
                 )  # fmt: skip
                 state.n_sweeps += n_sweeps
@@ -396,38 +328,7 @@ class NSlack(Solver[AskRisk, NSlackState]):
             dual -= planes.cost(d)
         state.bounds.add_dual(dual)
         if self._is_hard:
-            self._check_feasible(risk, planes, math.sqrt(square))
-
-    @staticmethod
-    def _longest(planes: PlaneSet) -> float:
-        """Return the largest ‖w‖ of the search for a w that has all margins."""
-        radius = math.sqrt(float(planes.norm.max(initial=0.0)))
-        return LONGEST * float(planes.q.max(initial=0.0)) / radius if radius else 0.0
-
-    def _check_feasible(self, risk: AskRisk, planes: PlaneSet, norm: float) -> None:
-        """Refuse data without a hard margin: every w that has all margins has ‖w‖ ≥ Σ α·q / ‖w‖."""
-        linear, longest = planes.linear(), self._longest(planes)
-        if linear <= longest * norm:
-            return
-        total = np.bincount(planes.example, planes.alpha)
-        concerned = np.flatnonzero(total > CONCERNED * total.max())
-        n = concerned.size
-        names = risk.names(concerned[:SHOWN].tolist())
-        least = f"every such w has ‖w‖ ≥ {linear / norm:.3g}" if norm else "there is no such w"
-        raise DataError(
-            message(
-                "{}: no w of ‖w‖ ≤ {} has all margins; {}. {} contradict one another: {}{}; "
-                "expected data that can be separated, or {} or {}",
-                Setting("penalty", "hard"),
-                f"{longest:.3g}",
-                least,
-                f"{n} examples" if n > 1 else "The outputs of 1 example",
-                ", ".join(names),
-                ", …" if n > len(names) else "",
-                Setting("penalty", "linear"),
-                Value("quadratic"),
-            )
-        )
+            check_feasible(risk, planes, math.sqrt(square))
 
     def _keep_small(self, planes: PlaneSet) -> None:
         limit = self.options.working_set_mb * 2**20
@@ -459,25 +360,10 @@ class NSlack(Solver[AskRisk, NSlackState]):
                 "violation": state.eps,
                 "n_support_planes": planes.n_support,
                 "n_added": state.n_added,
-                "theorem_18": self._theorem_18(risk, state.eps),
+                "theorem_18": most_planes(self.problem, risk.weight, state.eps),
                 "n_solves": state.n_solves,
                 "qp_sweeps": state.n_sweeps,
                 "qp_gap": state.qp_gap if math.isfinite(state.qp_gap) else 0.0,
             },
             seconds=dict(state.clock.seconds),
         )  # fmt: skip
-
-    def _theorem_18(self, risk: AskRisk, eps: float) -> float:
-        """Return the theorem's bound of the planes added; 0 if it does not hold or is unknown.
-
-        It holds for weights of 1, and needs max ‖ψ‖².
-        """
-        problem, n = self.problem, risk.weight.size
-        square, loss, C = problem.square_radius, problem.most_loss, problem.C
-        if self._is_hard or square is None or eps <= 0 or (risk.weight != 1).any():
-            return 0.0
-        is_slack = problem.rescaling == "slack"
-        if problem.penalty == "quadratic":
-            return float((C * square * (loss**2 if is_slack else loss) + n * loss) / eps**2)
-        most = 8 * C * square * (loss**3 if is_slack else loss) / eps**2
-        return float(max(2 * n * loss / eps, most))

@@ -145,8 +145,12 @@ class OneSlack(Solver[CutRisk, OneSlackState]):
     name: ClassVar[str] = "one-slack"
     Options: ClassVar[type[SolverOptions]] = OneSlackOptions
     State: ClassVar[type[State]] = OneSlackState
+    warm_up: ClassVar[tuple[dict[str, Any], ...]] = ({"cache_size": 0}, {"cache_size": 5})
     needs: ClassVar[frozenset[str]] = frozenset({"planes"})
     why_linear: ClassVar[str] = "sums of planes do not bound Σ ξ²"
+    why_no_support: ClassVar[str] = (
+        "α belongs to cuts there, and a cut is the sum of one plane of every example"
+    )
     columns: ClassVar[tuple[Column, ...]] = (
         Column("violation", "", "(b − ⟨a, w⟩) − ξ of the round's cut at the model's w, summed over "
                "blocks"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from distsvm.options import Option, check_fields, declared
 from distsvm.registry import solvers
 
 
+@dataclass(frozen=True)
 class SolverOptions:
     """The base of the dataclasses in which solvers declare their options."""
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from distsvm.errors import ConfigError
 from distsvm.kinds import choice
 from distsvm.messages import Ascended
 from distsvm.options import option
@@ -22,10 +21,11 @@ from distsvm.solvers.multi_plane import MultiPlane
 from distsvm.solvers.multi_plane_state import MultiPlaneState
 from distsvm.solvers.options import SolverOptions
 from distsvm.solvers.round import Column
-from distsvm.wording import Setting, message
 from distsvm.workers.sequential_part import SequentialPartMaker
 
 FORMULATIONS = ("crammer-singer", "weston-watkins", "one-vs-rest")
+
+SHRINKING = ("gap", "cooled", "fixed", "none")
 
 # After this many rounds without a certificate the next one certifies, even far from the target.
 MOST_UNCERTIFIED = 10.0
@@ -41,6 +41,14 @@ class SequentialDualOptions(SolverOptions):
         "class; weston-watkins: Σ_ŷ max(0, Δ + s_ŷ − s_y) over ŷ ≠ y; one-vs-rest: max(0, Δ − s_y) "
         "+ Σ_ŷ max(0, Δ + s_ŷ). The last two are for zero-one losses",
     )  # fmt: skip
+    shrinking: str = option(
+        SHRINKING[0], kind=choice(*SHRINKING), metavar="RULE",
+        help="when the loops over the examples with an α at no bound, and over their classes with "
+        "α > 0, end, so that one over all follows. gap: when they show a fifth of the gap before "
+        "them, or after twice the work of a loop over all; cooled: when no class is better than "
+        "another by ε_t = 1, 0.1, …, which falls when a loop over all shows the same, or after 5 "
+        "times that work; fixed: the same with the last ε_t from the start; none: loops over all",
+    )  # fmt: skip
     # Multi-plane's options: no block asks about a part, and the α of all examples must be held.
     ask_share: ClassVar[float] = 1.0
     plane_memory_mb: ClassVar[float] = math.inf
@@ -53,6 +61,10 @@ class SequentialDual(MultiPlane):
     name: ClassVar[str] = "sequential-dual"
     Options: ClassVar[type[SolverOptions]] = SequentialDualOptions
     needs: ClassVar[frozenset[str]] = frozenset({"sequential"})
+    penalties: ClassVar[frozenset[str]] = frozenset({"linear"})
+    why_linear: ClassVar[str] = "its exact steps are those of the linear one"
+    in_memory: ClassVar[bool] = True
+    warm_up: ClassVar[tuple[dict[str, Any], ...]] = ()  # the problems of classes have them
     columns: ClassVar[tuple[Column, ...]] = (
         Column("violation", "", "sum of the examples' last computed shares of the gap, over C"),
         Column("n_planes", "α > 0", "α of examples and classes that are above 0"),
@@ -62,18 +74,10 @@ class SequentialDual(MultiPlane):
 
     @classmethod
     def check_task(cls, options: Any, task: Task, rescaling: str, place: Place) -> None:
-        if place.limited:
-            raise ConfigError(
-                message(
-                    "{worker_memory_mb} and {}: this solver needs its examples in memory; expected "
-                    "another solver",
-                    Setting("solver", cls.name),
-                )
-            )
         task.check_formulation(options.formulation, rescaling)  # type: ignore[attr-defined]
 
     def part_maker(self) -> SequentialPartMaker:
-        return SequentialPartMaker(self.options.formulation)
+        return SequentialPartMaker(self.options.formulation, self.options.shrinking)
 
     # --- the steps of a round --------------------------------------------------------------
 

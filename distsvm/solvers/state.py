@@ -89,6 +89,11 @@ class State:
         return self.n_stalled >= STALLED_ROUNDS
 
     @property
+    def ended(self) -> bool:
+        """Whether the solver's own rule ends the run, if no gap does."""
+        return False
+
+    @property
     def n_bytes(self) -> int:
         """Memory of the solver on the driver for cuts and vectors."""
         return self.w.nbytes

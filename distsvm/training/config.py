@@ -29,6 +29,7 @@ from distsvm.options import (
     refuse_unknown,
 )  # fmt: skip
 from distsvm.registry import SOLVERS, solver_named
+from distsvm.solvers.base import check_place
 from distsvm.solvers.options import options_of_solvers, solver_options
 from distsvm.uris import check_secretless
 from distsvm.wording import Name, Setting, message
@@ -70,12 +71,14 @@ class TrainConfig:
         "linear", kind=choice("linear", "quadratic", "hard"), metavar="KIND", group=OBJECTIVE,
         help="what slacks cost. linear: C·R(w); quadratic: C·Σ c_i·H_i(w)² / (2·Σ c_i), with √Δ in "
         "the place of Δ; hard: ½‖w‖² alone, with every H_i(w) = 0, and {rescaling} says the "
-        "margin: slack 1, margin Δ. Quadratic and hard are for n-slack, which auto takes for them",
+        "margin: slack 1, margin Δ (the latter is an extension of the paper's). n-slack takes all "
+        "three, multi-plane the first two; auto takes n-slack for the last two",
     )  # fmt: skip
     eps: float | None = option(
         None, kind=number(least=0), metavar="EPS", group=STOPPING, free=True,
         unit="units of the loss", usual="0.001 · Δ̄, as in {C}, unless {rel_gap} is given",
-        help="in units of the loss: stop when primal − dual ≤ C·eps. Not with {penalty} hard",
+        help="in units of the loss: stop when primal − dual ≤ C·eps, also with {penalty} "
+        "quadratic. Not with hard, which has no C",
     )  # fmt: skip
     rel_gap: float | None = option(
         None, kind=number(least=0).or_none(), metavar="X", group=STOPPING, free=True,
@@ -103,9 +106,9 @@ class TrainConfig:
     solver: str = option(
         "auto", kind=Choice(lambda: ("auto", *SOLVERS)), metavar="NAME", group=METHOD,
         help="auto is the solver whose own options are given, if they are of one solver only; "
-        "else multi-plane for sequences and trees; sequential-dual for classes of at least 100 "
-        "columns in memory that are trained in one process (serial, threads) without several "
-        "blocks; else one-slack. The run records the choice for resumed runs",
+        "else multi-plane for sequences, trees and alignments; sequential-dual for classes of at "
+        "least 16 columns in memory that are trained in one process (serial, threads) without "
+        "several blocks; else one-slack. The run records the choice for resumed runs",
     )  # fmt: skip
     solver_options: dict[str, Any] = option(
         factory=dict, kind=Table(), flag="", group=METHOD,
@@ -211,6 +214,8 @@ class TrainConfig:
             own = self.options_of(solver)
             own.check_with(self)
             checked |= {field: getattr(own, field) for field in declared(type(own))}
+        if self.solver != "auto":
+            check_place(solver_named(self.solver), self.n_blocks, self.worker_memory_mb is not None)
         # Without the defaults, which do not select a solver.
         given = {n: v for n, v in checked.items() if v != options_of_solvers()[n].default}
         object.__setattr__(self, "solver_options", given)

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from distsvm.cuts.bounds import Bounds
+from distsvm.errors import TaskError, WorkerLost
+from distsvm.messages import Score
 from distsvm.model import Model
-from distsvm.risks.plane_set import support_of
 from distsvm.training.result import TrainResult
+from distsvm.workers.support import SupportTable
 
 if TYPE_CHECKING:
     from distsvm.training.run import Run
@@ -26,11 +28,11 @@ def result_of(run: Run, reason: str) -> TrainResult:
     """Return the result of a run after its last round."""
     loaded, last, saving, facts = run.loaded, run.history[-1], run.saving, run.loaded.facts
     bounds = _bounds(run)
-    w = np.zeros(loaded.task.dim) if bounds.w is None else bounds.w
+    w = _w(run, bounds)
     if not w.any():
         _warn_of_zero(run, bounds)
     result = TrainResult(
-        model=Model(loaded.task, w),
+        model=Model(*run.risk.model(loaded.task, w)),
         certificate=bounds.certificate, primal=bounds.primal, dual=bounds.dual, gap=bounds.gap,
         stop_reason=reason, n_rounds=last.number, n_oracle_calls=last.n_oracle_calls,
         n_cache_hits=last.n_cache_hits, n_planes=last.n_planes,
@@ -45,14 +47,35 @@ def result_of(run: Run, reason: str) -> TrainResult:
         n_dropped=facts.n_dropped, best_validation=run.watch.best, notes=run.notes(),
         n_checkpoints=0 if saving is None else saving.n_written,
         checkpoint_bytes=0 if saving is None else saving.n_bytes,
-        support_planes=support_of(run.state.more_arrays()),
+        support_planes=_support(run),
     )  # fmt: skip
     result.model.facts.update({name: getattr(result, name) for name in FACTS})
     result.model.facts["rescaling"] = run.config.rescaling
     result.model.facts["penalty"] = run.config.penalty
+    if result.certified_for:
+        result.model.facts["certified_for"] = result.certified_for
     if loaded.data_notes is not None:
         result.model.facts["data"] = loaded.data_notes
     return result
+
+
+def score_of(run: Run) -> Score:
+    """Return the score of a run's model on its validation data."""
+    return run.loaded.evaluate(run.risk.sent(_w(run, _bounds(run))))
+
+
+def _w(run: Run, bounds: Bounds) -> np.ndarray:
+    """Return the array of the model's point."""
+    return run.risk.zero() if bounds.w is None else bounds.w
+
+
+def _support(run: Run) -> SupportTable | None:
+    """Return the planes with α > 0; what fails here at the very end costs only these."""
+    try:
+        return run.solver.support(run.risk, run.state)
+    except (WorkerLost, TaskError) as error:  # the latter of outputs that have no form in JSON
+        log.warning("the outputs with α > 0 cannot be told: %s", error)
+        return None
 
 
 def _bounds(run: Run) -> Bounds:
@@ -66,8 +89,9 @@ def _bounds(run: Run) -> Bounds:
     if bounds.w is not None:
         return bounds
     if task.compiled and run.config.penalty != "hard":
-        largest = run.C * task.largest_loss
-        return replace(bounds, primal=largest, w=np.zeros(task.dim), exact=False)
+        half = 0.5 if run.config.penalty == "quadratic" else 1.0
+        largest = half * run.C * task.largest_loss
+        return replace(bounds, primal=largest, w=run.risk.zero(), exact=False)
     return replace(bounds, w=run.state.w)
 
 

@@ -123,12 +123,12 @@ class Loaded:
         mean = facts.square_norm / facts.weight
         return C_FACTOR * facts.n_weighted * self.task.loss_unit / (mean if mean > 0 else 1.0)
 
-    def evaluate(self, w: np.ndarray) -> Score:
-        """Return the score of w on the validation data."""
+    def evaluate(self, w: Any) -> Score:
+        """Return the score of w, in the form of Risk.sent, on the validation data."""
         return self.executor.reduce("evaluate", w, groups=[self.checks])[0]
 
-    def look(self, w: np.ndarray) -> Score | None:
-        """Return the score of w; None where the time limit comes before all predictions."""
+    def look(self, w: Any) -> Score | None:
+        """As `evaluate`; None where the time limit comes before all predictions."""
         score = self.executor.reduce("evaluate", w, True, groups=[self.checks])[0]
         return score if score.n_examples == self.n_checks else None
 
@@ -197,7 +197,8 @@ def load(
 def _keeping(config: TrainConfig, choice: Choice, specs: Sequence[ShardSpec]) -> Keeping:
     """Return where workers store their examples."""
     cache_dir = None if config.cache_dir is None else whole_path(config.cache_dir)
-    keeping = Keeping(cache_dir, config.worker_memory_mb, choice.solver.worker_vectors)
+    memory_mb = None if choice.solver.keeps_examples else config.worker_memory_mb
+    keeping = Keeping(cache_dir, memory_mb, choice.solver.worker_vectors)
     keeping = keeping.checked(specs)
     _warn_uncached(keeping, specs)
     return keeping

@@ -17,6 +17,7 @@ from distsvm.model import Model
 from distsvm.oracles.task import Task
 from distsvm.training.callbacks import Callback, PathStep
 from distsvm.training.config import TrainConfig
+from distsvm.training.ending import score_of
 from distsvm.training.loaded import Given
 from distsvm.training.path_result import PathPoint, PathResult, across_folds, lowest_loss
 from distsvm.training.trainer import Trainer
@@ -154,7 +155,7 @@ class Runs:
                 if number > 1:
                     run.follow(C)
                 result = run.run()
-                score = None if given.validation is None else loaded.evaluate(result.model.w)
+                score = None if given.validation is None else score_of(run)
                 points.append(PathPoint.of(result, score))
                 for callback in self.callbacks:
                     callback.on_point(step, points[-1])

@@ -9,9 +9,26 @@ from typing import Any
 from distsvm.errors import ConfigError
 from distsvm.executors.base import Activity
 from distsvm.model import Model
-from distsvm.risks.plane_set import Support
+from distsvm.registry import solvers
 from distsvm.solvers.round import Round
 from distsvm.wording import Setting, message
+from distsvm.workers.support import Support, SupportTable
+
+
+def no_support(name: str) -> str:
+    """Return why a run of this solver does not tell the outputs with α > 0."""
+    solver = solvers().get(name)
+    why = "it is not known here" if solver is None else solver.why_no_support
+    if not why:
+        return (
+            "the outputs with α > 0 are not known: workers were lost with planes of the last "
+            "round, or an output has no form in JSON (encode_output)"
+        )
+    telling = ", ".join(sorted(k for k, one in solvers().items() if not one.why_no_support))
+    return message(
+        "no single output has an α in a run of {}: {}; expected a run of {}",
+        Setting("solver", name), why, telling,
+    )  # fmt: skip
 
 
 def _own_column(name: str) -> property:
@@ -29,13 +46,15 @@ class TrainResult:
         With the w of the best certified primal.
     certificate : str
         The kind of primal and gap: "exact", "upper bound" (the oracle only bounds its maximum; or
-        no w has been certified yet and the model is w = 0, where no loss is above the largest), or
-        "none".
+        no w has been certified yet and the model is w = 0, where no loss is above the largest),
+        "estimate" (the primal is the upper end of a 95% confidence interval of P(w), from a sample
+        of the examples), or "none".
     primal, dual, gap : float
         P(w) of the model, the best dual value, and their difference: the optimum lies between.
     stop_reason : str
         "eps", "rel_gap", "max_rounds", "max_seconds", "validation" (no lower loss there),
-        "precision" (rounding allows no more), or "interrupted".
+        "precision" (rounding allows no more), "own rule" (the method's own rule, without a gap that
+        is small enough), or "interrupted".
     n_rounds, n_oracle_calls, n_cache_hits : int
         An oracle call searches all outputs of one example, also within a visit of the dual ascent;
         a cache hit searches only planes in memory.
@@ -65,9 +84,9 @@ class TrainResult:
         Unfit examples that were left out (see Task.unfit); all other values are about the rest.
     n_checkpoints, checkpoint_bytes : int
         Written in this session, and the size of the last of them.
-    support_planes : list of Support or None
-        The planes with α > 0 at the end, with outputs as JSON, where the driver has them; `support`
-        returns them with outputs as the user knows them.
+    support_planes : SupportTable or None
+        The planes with α > 0 after the last round, where the solver has such; `support` returns
+        them with outputs as the user knows them.
     notes : list of str
         Unusual events of this session: lost workers, moved shards, fewer workers than requested,
         lost planes.
@@ -97,26 +116,20 @@ class TrainResult:
     n_checkpoints: int = 0
     checkpoint_bytes: int = 0
     notes: list[str] = field(default_factory=list)
-    support_planes: list[Support] | None = None
+    support_planes: SupportTable | None = None
 
     def support(self, n: int | None = None) -> list[Support]:
-        """Return the n planes with the largest α of the last QP, or all with α > 0.
+        """Return the n planes with the largest α after the last round, or all with α > 0.
 
-        Only n-slack keeps planes of single examples on the driver, and has them.
+        They make up the w of the last dual value. The model's w is that of the best primal value,
+        which may be of another round. A solver whose α belong to cuts of all examples has none.
         """
         if self.support_planes is None:
-            raise ConfigError(
-                message(
-                    "support: {} keeps no planes of single examples on the driver; expected a run "
-                    "of {}",
-                    Setting("solver", self.solver),
-                    Setting("solver", "n-slack"),
-                )
-            )
+            raise ConfigError(message("support: {}", no_support(self.solver)))
         decoded = self.model.task.decode_output
         return [
             plane._replace(output=decoded(json.loads(plane.output)))
-            for plane in self.support_planes[:n]
+            for plane in self.support_planes.lines(n)
         ]
 
     @property
@@ -129,6 +142,14 @@ class TrainResult:
         """The solver's own columns of the last round, by name."""
         return self.history[-1].own
 
+    @property
+    def certified_for(self) -> str:
+        """The problem that the certificate is about, such as "the low-rank problem".
+
+        Empty where it is the problem of the inputs themselves.
+        """
+        return self.model.task.certified_for
+
     n_cuts = _own_column("n_cuts")
     n_support_cuts = _own_column("n_support_cuts")
     n_support_planes = _own_column("n_support_planes")
@@ -137,8 +158,12 @@ class TrainResult:
     @property
     def in_words(self) -> str:
         """The certificate and its cost, in one sentence."""
+        about = f", certified for {self.certified_for}" if self.certified_for else ""
+        upper = f"≤ {self.primal:.6g} ({self.certificate}{about})"
+        if self.certificate == "estimate":
+            upper = f"≤ {self.primal:.6g} with a confidence of 95% (estimate)"
         return (
-            f"{self.dual:.6g} ≤ optimum ≤ {self.primal:.6g} ({self.certificate}), gap "
+            f"{self.dual:.6g} ≤ optimum {upper}, gap "
             f"{self.gap:.3g}, after {self.n_rounds} rounds, {self.n_oracle_calls} oracle calls and "
             f"{self.seconds['total']:.2f} s"
         )
@@ -160,6 +185,8 @@ class TrainResult:
         data = {k: v for k, v in self.__dict__.items() if k not in left_out}
         return data | self.own | {
             "solver": self.solver,
+            "certified_for": self.certified_for,
+            "map": self.model.task.map_facts(),
             "activity": [
                 {"worker": a.worker, "shards": list(a.shards), "busy_s": a.busy_s,
                  "n_restarts": a.n_restarts}

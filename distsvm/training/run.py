@@ -155,7 +155,9 @@ class Run:
         self.late = self.state.late
         loaded = self.loaded
         if record.kind == "fresh" and loaded.checks and self.watching:
-            in_time = self.watch.look(record.number, self.state.bounds, loaded.look)
+            in_time = self.watch.look(
+                record.number, self.state.bounds, lambda w: loaded.look(self.risk.sent(w))
+            )
             self.late = self.late or not in_time
         score = self.watch.score
         activity = loaded.executor.activity()
@@ -181,6 +183,8 @@ class Run:
                 return "precision"
             if self.watch.best is not None and self.watch.n_since >= config.patience:
                 return "validation"
+        if self.state.ended:
+            return "own rule"
         if config.max_rounds is not None and record.number >= config.max_rounds:
             return "max_rounds"
         if fresh_only or config.max_seconds is None:
@@ -211,7 +215,7 @@ class Run:
         """Return the facts that are known before the first round."""
         loaded, facts, executor = self.loaded, self.loaded.facts, self.loaded.executor
         return RunStart(
-            n_examples=facts.n_examples, dim=loaded.task.dim, n_shards=loaded.cut.n_shards,
+            n_examples=facts.n_examples, dim=self.risk.dim, n_shards=loaded.cut.n_shards,
             n_workers=executor.n_workers, executor=executor.name, C=self.C, eps=self.target.eps,
             rel_gap=self.target.rel_gap, max_rounds=self.config.max_rounds,
             bound_on_rounds=self.bound_on_rounds(), first_round=len(self.history) + 1,

@@ -17,7 +17,16 @@ from distsvm.oracles.description import describe, rebuild
 from distsvm.oracles.outputs import to_json
 from distsvm.oracles.task import Task
 from distsvm.solvers.round import Round
-from distsvm.storage import Place, Where, place, read_manifest, remove_folder, write_json
+from distsvm.storage import (
+    Place,
+    Where,
+    place,
+    read_arrays,
+    read_manifest,
+    remove_folder,
+    write_arrays,
+    write_json,
+)
 from distsvm.stores import StorePath
 from distsvm.training.checkpoint import checkpoints_home
 from distsvm.training.config import TrainConfig
@@ -28,9 +37,11 @@ from distsvm.training.run_state import FINISHED
 from distsvm.training.session import Session
 from distsvm.version import __version__
 from distsvm.wording import Setting, message
+from distsvm.workers.support import SupportTable
 
 FORMAT = 1
-WRITTEN = ("model", "run.json", "data.json", "state.json", "history.jsonl", "result.json")
+SUPPORT = "support.npz"
+WRITTEN = ("model", "run.json", "data.json", "state.json", "history.jsonl", "result.json", SUPPORT)
 """Files that the session alone writes, each under another name first."""
 
 REMOVED = frozenset({"asynchronous"})
@@ -164,6 +175,16 @@ class RunFolder:
         """Return the rounds so far, without a last line that a crash cut short."""
         return read_history(self.path)
 
+    def support(self) -> SupportTable | None:
+        """Return the outputs with α > 0 at the end of the last session; None without such."""
+        path = self.path / SUPPORT
+        if not path.exists():
+            return None
+        try:
+            return SupportTable.from_arrays(read_arrays(path, CheckpointError))
+        except (KeyError, ValueError) as error:
+            raise CheckpointError(f"{path} is damaged: {error}") from error
+
     def keep_history(self, rounds: list[Round]) -> None:
         """Make `rounds` the whole history, to which later ones are appended."""
         self._session.begin()
@@ -227,6 +248,10 @@ class RunFolder:
 
 def _write_end(folder: Place, result: TrainResult) -> None:
     result.model.save(folder / "model")
+    if result.support_planes is not None:
+        write_arrays(folder / SUPPORT, result.support_planes.arrays())
+    else:
+        (folder / SUPPORT).unlink(missing_ok=True)  # of an earlier session
     write_json(folder / "result.json", result.summary())
 
 

@@ -23,7 +23,7 @@ TAIL = 1 << 16
 STATES = ("running", "finished", "stopped", "failed")  # in files, which never have "lost"
 LARGEST_PID = (1 << 31) - 1
 
-FINISHED = ("eps", "rel_gap", "validation", "precision")
+FINISHED = ("eps", "rel_gap", "validation", "precision", "own rule")
 """Reasons to stop that end a run; after the others it can be resumed."""
 
 

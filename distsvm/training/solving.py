@@ -1,4 +1,4 @@
-"""From a configuration to a solver, and to the data as the solver wants it cut."""
+"""From a configuration to a solver, and to data that is cut for it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from distsvm import checks
+from distsvm import checks, storage
 from distsvm.cuts.bounds import Target
 from distsvm.data import Dataset
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import DAMAGE, CheckpointError, ConfigError
 from distsvm.executors.base import Executor
 from distsvm.oracles.task import Circumstances, Task
-from distsvm.registry import solver_named
-from distsvm.solvers.base import Place, Problem, Solver, check_needs, check_penalty
+from distsvm.registry import solver_named, solvers
+from distsvm.solvers.base import (
+    Place,
+    Problem,
+    Solver,
+    check_needs,
+    check_penalty,
+    check_place,
+)
 from distsvm.training.config import TrainConfig
 from distsvm.wording import Setting, message
 
@@ -27,18 +34,18 @@ log = logging.getLogger(__name__)
 ONE_PROCESS = ("serial", "threads")
 
 EARLIER_NAMES = {"OneSlack": "one-slack", "MultiPlane": "multi-plane"}
-"""What run.json called solvers once."""
+"""The names of solvers in run.json of earlier versions."""
 
 
 def place_of(config: TrainConfig, executor: Executor) -> Place:
-    """Where the run is to be, as far as a solver has to know it."""
+    """Return the circumstances that defaults of solvers depend on."""
     limited = config.worker_memory_mb is not None
     return Place(executor.name in ONE_PROCESS, limited, executor.n_workers)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What "auto" and a missing n_blocks came to.
+    """The solver and the number of blocks of a run, in the place of "auto" and None.
 
     Parameters
     ----------
@@ -51,11 +58,12 @@ class Choice:
 
     @classmethod
     def of(cls, config: TrainConfig, task: Task, executor: Executor, data: Dataset) -> Choice:
-        """The choice of a new run: blocks are as many as workers, where data gives so many."""
+        """Return the choice of a new run; data may allow fewer blocks than the solver's default."""
         place = place_of(config, executor)
         solver = solver_named(_name(config, task, place, data))
         check_needs(solver, task)
         check_penalty(solver, config.penalty)
+        check_place(solver, config.n_blocks, place.limited)
         solver.check_task(config.options_of(solver.name), task, config.rescaling, place)
         n_blocks = config.n_blocks
         if n_blocks is None:
@@ -65,13 +73,13 @@ class Choice:
         return cls(solver, n_blocks)
 
     @classmethod
-    def recorded(cls, run: dict[str, Any], path: Any) -> Choice:
-        """The choice of the run that run.json describes, which a later session has to repeat."""
+    def recorded(cls, run: dict[str, Any], path: storage.Place) -> Choice:
+        """Return the recorded choice of the run of run.json, which a resumed run repeats."""
         used = run.get("used", {})
         try:
             name = run["problem"]["config"]["solver"]
             solver = solver_named(EARLIER_NAMES.get(name, name))
-            # Before there were groups of shards, a block of the dual ascent was a shard.
+            # In earlier versions a block of the dual ascent was a shard.
             earlier = used["n_shards"] if solver.hosts_blocks else run["config"].n_blocks or 1
             n_blocks = used.get("n_blocks", earlier)
             checks.whole("n_blocks", n_blocks, 1)
@@ -80,7 +88,7 @@ class Choice:
         return cls(solver, n_blocks)
 
     def make(self, config: TrainConfig, task: Task, executor: Executor) -> Solver:
-        """The solver, without its C: that is known once the data is."""
+        """Return the solver for C = 1; the C of the run may depend on the data."""
         place = place_of(config, executor)
         options = config.options_of(self.solver.name)
         problem = Problem(
@@ -89,31 +97,36 @@ class Choice:
             max_rounds=config.max_rounds, seed=config.random_state or 0,
             largest_loss=task.largest_loss if task.compiled and not task.enumerates else None,
             enumerates=task.enumerates, weighs_features=task.weighs_features,
+            memory_mb=config.worker_memory_mb, n_workers=executor.n_workers,
         )  # fmt: skip
         return self.solver(problem, self.solver.settled(options, task, place))
 
 
 def _name(config: TrainConfig, task: Task, place: Place, data: Dataset) -> str:
-    """Return the solver that is named, or the only one with options given, or the task's choice."""
+    """Return the named solver, or the only one with options given, or the task's choice.
+
+    If that is not for the penalty, it is the registry's first solver that is.
+    """
     if config.solver != "auto":
         config.check_options_of(config.solver)
         return config.solver
     named = config.solvers_named()
     if len(named) == 1:
         return named[0]
-    if config.penalty != "linear":
-        return "n-slack"
+    able = [name for name, one in solvers().items() if config.penalty in one.auto_penalties]
     one_block = place.one_process and config.n_blocks in (None, 1)
     n_columns = _n_columns(data, task) if one_block and not place.limited else None
     chosen = task.choose_solver(
         Circumstances(one_block, place.limited, n_columns, config.rescaling)
     )
+    if chosen not in able:
+        chosen = able[0]
     config.check_options_of(chosen)
     return chosen
 
 
 def _n_columns(data: Dataset, task: Task) -> int | None:
-    """The columns of features that the beginning of the data shows."""
+    """Return the number of columns of features at the beginning of the data."""
     if not task.tables:
         return None
     spec = data.specs(None, task.cost)[0]
@@ -122,7 +135,7 @@ def _n_columns(data: Dataset, task: Task) -> int | None:
 
 @dataclass(frozen=True, eq=False)
 class DataCut:
-    """Training data as it is cut.
+    """Training data in shards and blocks.
 
     Parameters
     ----------
@@ -130,9 +143,9 @@ class DataCut:
     blocks : list of range
         The shards of each block.
     specs : list of ShardSpec
-        What workers host, each as one: the shards, or the blocks.
+        The hosted objects of workers: the shards, or the blocks.
     hosts : list of range
-        What is hosted of each block.
+        The numbers of each block's specs.
     """
 
     n_shards: int
@@ -142,7 +155,7 @@ class DataCut:
 
 
 def cut_data(data: Dataset, config: TrainConfig, task: Task, choice: Choice) -> DataCut:
-    """The shards of the training data, and their groups.
+    """Return the shards of the training data, and their blocks.
 
     Where workers host blocks, a block is one shard until the number of shards is given.
     """
@@ -161,7 +174,7 @@ def cut_data(data: Dataset, config: TrainConfig, task: Task, choice: Choice) -> 
 
 
 def groups(n_shards: int, n_blocks: int) -> list[range]:
-    """n_blocks groups of neighbours, as equal as can be; no more than there are shards."""
+    """Return n_blocks groups of neighbours of about equal size; at most one for each shard."""
     edges = np.linspace(0, n_shards, min(n_blocks, n_shards) + 1).round().astype(int).tolist()
     return [range(low, high) for low, high in pairwise(edges)]
 

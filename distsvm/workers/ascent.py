@@ -18,24 +18,25 @@ from distsvm.team import Team
 from distsvm.vectors import Vector
 from distsvm.workers.asking import asked
 from distsvm.workers.stock import PlaneStock
+from distsvm.workers.support import SupportTable
 from distsvm.workers.whole_stock import WholeStock
 
 MEGABYTE = 2**20
-# Examples that are asked at one w before the steps that their answers call for. More would give
-# threads more to do at once, and take more passes (benchmarks/pass_rules.py).
+# Oracle calls at one w before the steps over their planes. A larger number would give threads
+# more parallel work, and take more passes (benchmarks/pass_rules.py).
 BATCH = 32
-# The work of a part of them that a thread takes, in the unit of Oracle.call_work: less would be
-# done before another thread is awake.
+# The least work of a thread's share of these calls, in the unit of Oracle.call_work: less work
+# would be done before another thread has started.
 PART_WORK = 3e5
-# What a round takes beside calls and visits, in the unit of Oracle.call_work: without it small
-# blocks would go round and round over planes that bring next to nothing.
+# The work of a round beside calls and visits, in the unit of Oracle.call_work. Without it small
+# blocks would make many passes over planes with almost no gain.
 ROUND_WORK = 1e5
 # A pass visits only examples whose gap was above this part of the mean.
 WORTH = 0.1
 
 
 class BlockAscent:
-    """The dual over all planes that a shard holds, α_i on a simplex of size c_i·C / Σc.
+    """The dual over all planes in a shard's memory, α_i on a simplex of size c_i·C / Σc.
 
     Parameters
     ----------
@@ -46,13 +47,13 @@ class BlockAscent:
     memory_mb : float
         Limit of the memory for planes.
     seed, block : int
-        The order of visits depends on both: no two blocks have the same.
+        The order of visits depends on both, so blocks have different orders.
     n_apart : int
-        Blocks that climb at once and do not see each other's changes.
+        The number of blocks that change w at the same time without the others' changes.
     shares : array, optional
-        Of the block's features, where this is a piece of it; see Oracle.climb_beside.
+        Those of the block's features, if this is a piece of the block; see Oracle.climb_beside.
     team : Team, optional
-        The threads that ask the oracle.
+        The threads that call the oracle.
     """
 
     def __init__(
@@ -71,13 +72,13 @@ class BlockAscent:
     def round(
         self, w: np.ndarray, point: np.ndarray | None, todo: Ascent, begun: Vector | None = None
     ) -> Ascended:
-        """Ask, visit, and tell what has changed; how much of it holds, the next round tells.
+        """Call the oracle, visit, and return the changes; the next round says which part was taken.
 
         Parameters
         ----------
         w : Σ α·p of all blocks
-        point : where to ask about all, if not at w
-        begun : what other pieces of the block have changed in this round
+        point : the w of calls for all examples, if it is not w
+        begun : the change of other pieces of the block in this round
         """
         lost = todo.number > 1 and self.number == 0
         self._settle(todo.taken)
@@ -98,7 +99,7 @@ class BlockAscent:
             n_calls, total = self._ask_some(climber, chosen, todo)
             n_visits, late = n_calls, n_calls < chosen.size
         if self._begins_with_all(todo):
-            self.share[:] = self.stock.held.gap  # no pass comes to those that hold no plane
+            self.share[:] = self.stock.held.gap  # no pass visits examples without planes
         work = ROUND_WORK + n_calls * self.oracle.call_work()
         for number, rows in enumerate(self._passes(todo)):
             late = late or self.oracle.is_late()
@@ -106,7 +107,7 @@ class BlockAscent:
                 break
             found = self.stock.visit(climber, rows, todo.tol)
             total = total.plus(found)
-            if self.stock.asks:  # what was searched counts as asked
+            if self.stock.asks:  # a visit that searched all outputs counts as a call
                 n_calls += rows.size
             else:
                 n_visits += rows.size
@@ -115,6 +116,7 @@ class BlockAscent:
             if found.gain <= todo.least_rate * found.work or self._is_enough(todo):
                 break
         stock = self.stock
+        along, apart = self._cost_of_change()
         return Ascended(
             u=climber.change() if begun is None else self._change(), linear=total.linear,
             gain=total.gain, holding=holding, upper=upper, exact=exact,
@@ -122,23 +124,23 @@ class BlockAscent:
             n_calls=n_calls, n_visits=n_visits,
             n_planes=stock.n_planes, n_support=stock.n_support, n_refused=stock.n_refused,
             n_bytes=stock.n_bytes, work=work + total.work, lost=lost,
-            late=late,
+            late=late, cost_along=along, cost_apart=apart,
         )  # fmt: skip
 
     def rescale(self, C_share: float, factor: float, taken: float) -> None:
-        """Go on at another C, with every α `factor` times what was taken of it."""
+        """Continue at another C, with every α multiplied by `factor`."""
         self._settle(taken)
         self.stock.rescale(C_share * self.weight, factor)
         self._before = np.array(self.stock.held.alpha)
         self.share *= factor
 
     def fall_behind(self) -> None:
-        """Go on from α of an earlier round than the last: w no longer has them in it."""
+        """Mark the α as those of an earlier round, which w does not contain."""
         self.number = 0
         self._before = np.array(self.stock.held.alpha)
 
     def _settle(self, taken: float) -> None:
-        """Go back to the part of the last round's changes that was taken."""
+        """Keep the part of the last round's changes that was taken."""
         if taken < 1:
             alpha, before = self.stock.held.alpha, self._before
             known = alpha[:, : before.shape[1]]  # the stock may have grown since
@@ -146,21 +148,42 @@ class BlockAscent:
             alpha[:, before.shape[1] :] *= taken
 
     def holding(self) -> Holding:
-        """What the block had before the changes of the last round."""
-        return Holding(*self.stock.sum(self._earlier()), self.number)
+        """The block's values before the changes of the last round."""
+        before = self._earlier()
+        return Holding(*self.stock.sum(before), self.number, self.stock.cost(before, before))
+
+    def support(self, taken: float) -> SupportTable:
+        """The planes with α > 0 if this part of the last round's changes was taken."""
+        before = self._earlier()
+        alpha = (
+            before + taken * (self.stock.held.alpha - before)
+            if taken < 1
+            else (self.stock.held.alpha)
+        )
+        return SupportTable.of(self.oracle, *self.stock.support(alpha), self.number)
+
+    def _cost_of_change(self) -> tuple[float, float]:
+        """Ascended.cost_along and cost_apart of this round."""
+        if self.oracle.penalty == "linear":
+            return 0.0, 0.0
+        before = self._earlier()
+        change = self.stock.held.alpha - before
+        return self.stock.cost(before, change), self.stock.cost(change, change)
 
     def _change(self) -> Vector:
-        """Σ (change of α)·p of this round, made anew."""
+        """Return Σ (change of α)·p of this round, made anew."""
         return self.stock.sum(self.stock.held.alpha - self._earlier())[0]
 
     def _earlier(self) -> np.ndarray:
-        """The α before this round, of every plane that the stock has room for by now."""
+        """Return the α before this round, in the stock's present shape."""
         alpha = np.zeros_like(self.stock.held.alpha)
         alpha[:, : self._before.shape[1]] = self._before
         return alpha
 
     def _ask_all(self, point: np.ndarray) -> tuple[int, float, bool]:
-        """The oracle on every example at one point: Σ c_i·H_i there, and whether it is exact.
+        """Call the oracle on every example at one point; return Σ c_i·H_i and whether it is exact.
+
+        For the quadratic penalty it is Σ c_i·H_i²/2.
 
         The first number is that of the examples asked; the sum is infinite if not all were.
         """
@@ -169,18 +192,19 @@ class BlockAscent:
         for answer in asked(self._team, oracle, view, pieces, oracle.piece):
             self._insert(answer)
             n += len(answer.planes)
-            upper += float(self.weight[answer.planes.row] @ answer.upper)
+            highest = 0.5 * answer.upper**2 if oracle.penalty == "quadratic" else answer.upper
+            upper += float(self.weight[answer.planes.row] @ highest)
             exact &= answer.exact
         return n, upper if n == self.oracle.n else math.inf, exact
 
     def _chosen(self, todo: Ascent) -> np.ndarray:
-        """Those with the largest shares of the gap, in the order in which they are asked about."""
+        """Return the examples with the largest shares of the gap, in the order of their calls."""
         n = min(self.oracle.n, int(np.ceil(todo.share * self.oracle.n)))
         chosen = np.argsort(-self.share, kind="stable")[:n]
         return np.random.default_rng(self._seed(0)).permutation(chosen)
 
     def _ask_some(self, climber: Climber, chosen: np.ndarray, todo: Ascent) -> tuple[int, Visits]:
-        """The oracle on those that were chosen, each few followed by steps."""
+        """Call the oracle on the chosen examples, with steps after each few of them."""
         n, total, oracle = 0, Visits(), self.oracle
         size = min(BATCH, power_of_two(PART_WORK / oracle.call_work()))
         for batch in _pieces(chosen, BATCH):
@@ -204,7 +228,7 @@ class BlockAscent:
         self.stock.insert(planes if worth.size == len(planes) else planes.take(worth))
 
     def _passes(self, todo: Ascent) -> Iterator[np.ndarray]:
-        """The examples of each pass, in an order of its own: those worth it, or all when asked."""
+        """Yield the examples of each pass in a new order: those with a gap, or all if asked."""
         for number in range(todo.n_passes):
             held, rows = self.stock.held, self.stock.filled_rows()
             if todo.ask == "some":
@@ -216,11 +240,11 @@ class BlockAscent:
             yield np.random.default_rng(self._seed(1 + number)).permutation(rows)
 
     def _begins_with_all(self, todo: Ascent) -> bool:
-        """Whether the first pass is over all examples, so that every share of the gap is new."""
+        """Return whether the first pass is over all examples, so that all shares are new."""
         return todo.ask == "all" or (todo.ask == "some" and self.stock.asks)
 
     def _is_enough(self, todo: Ascent) -> bool:
-        """Whether the passes have brought the gap as far down as is asked."""
+        """Return whether the passes have reduced the gap to the wanted value."""
         return self.stock.asks and self.stock.held.gap.sum() <= todo.enough * self.weight.sum()
 
     def _seed(self, part: int) -> list[int]:
@@ -234,35 +258,35 @@ class BlockAscent:
         return self.stock.changed
 
     def state(self, rows: np.ndarray | None = None) -> dict[str, np.ndarray]:
-        """Everything that a later run needs to go on with the same bits; rows as in its stock."""
+        """Return all that a later run needs for the same bits; rows as in the stock."""
         return self.stock.state(rows) | {
             "number": np.array(self.number), "share": self.share, "before": self._earlier(),
         }  # fmt: skip
 
     def restore(self, named: Iterable[tuple[str, np.ndarray]]) -> bool:
-        """Take up what `state` gave; False where that was of a block in other pieces."""
+        """Restore the result of `state`; return False if its block had other pieces."""
         state = dict(named)
         if "pieces" in state:
             return False
         number = int(checks.array("number", state["number"], "i", ()))
         share = checks.vector("share", state["share"], "f8", self.oracle.n)
-        # As large in the file as in memory: so no file claims much room.
+        # Equal in size in the file and in memory, so a small file cannot claim much memory.
         before = checks.array("before", state["before"], "f8", self.stock.room(state))
         self.stock.restore(state)
-        # What was sent is read-only.
+        # Arrays of a message are read-only.
         self.number, self.share, self._before = number, np.array(share), np.array(before)
         return True
 
 
 def _stock(oracle: Oracle, total: np.ndarray, max_bytes: float) -> PlaneStock | WholeStock:
-    """All outputs of every example where they are few enough, else the planes that were found."""
+    """Return a stock of all outputs where they are few enough, else of the planes found."""
     if WholeStock.bytes_for(oracle) <= max_bytes:
         return WholeStock(oracle, total)
     return PlaneStock(oracle, total, max_bytes)
 
 
 def _joined(parts: Sequence[Planes]) -> Planes:
-    """These planes, one after another."""
+    """Return these planes, one after another."""
     if len(parts) == 1:
         return parts[0]
     output = joined([part.output for part in parts])

@@ -1,4 +1,4 @@
-"""What the dual ascent has in a worker: the planes of its block with their α."""
+"""The dual ascent's part of a worker: the planes of its block with their α."""
 
 from __future__ import annotations
 
@@ -13,18 +13,22 @@ from distsvm.workers.part import WorkerPart
 from distsvm.workers.pieced_ascent import PiecedAscent
 from distsvm.workers.pieces import PiecedOracle
 from distsvm.workers.shard_worker import ShardWorker
+from distsvm.workers.support import SupportTable
 
 
 @dataclass(frozen=True)
 class AscentPartMaker:
-    """Makes parts that wait for `hold`."""
+    """Makes parts for this penalty, which wait for `hold`."""
+
+    penalty: str = "linear"
 
     def __call__(self, worker: ShardWorker) -> AscentPart:
+        worker.oracle.penalise(self.penalty)
         return AscentPart(worker)
 
 
 class Held(NamedTuple):
-    """What a block begins with; see BlockAscent."""
+    """The arguments of a block; see BlockAscent."""
 
     C_share: float
     memory_mb: float
@@ -73,25 +77,29 @@ class AscentPart(WorkerPart):
         return self.ascent
 
     def rescale(self, C_share: float, factor: float, taken: float) -> None:
-        """Go on at another C; see BlockAscent.rescale."""
+        """Continue at another C; see BlockAscent.rescale."""
         self.ascent.rescale(C_share, factor, taken)
         assert self._held is not None
         self._held = self._held._replace(C_share=C_share)
 
     def ascend(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> Ascended:
-        """One round; see BlockAscent.round."""
+        """Do one round; see BlockAscent.round."""
         ascent, held = self.ascent, self._held
         assert held is not None
         if ascent.number not in (0, todo.number - 1):
-            ascent.fall_behind()  # it was given the planes of an earlier round
+            ascent.fall_behind()  # its planes are those of an earlier round
         regain = todo.regain
         if regain is not None and held.block in regain.blocks:
             todo = replace(todo, taken=regain.taken)
             if regain.w is not None:
-                w, point = regain.w, w if point is None else point  # P is still asked for at w
+                w, point = regain.w, w if point is None else point  # the caller still needs P at w
         with self._worker.limited():
             return ascent.round(w, point, todo)
 
+    def support(self, taken: float) -> SupportTable:
+        """The planes with α > 0; see BlockAscent.support."""
+        return self.ascent.support(taken)
+
     def holding(self) -> Holding:
-        """Σ α·p and Σ α·q before the last round's changes."""
+        """Return Σ α·p and Σ α·q before the last round's changes."""
         return self.ascent.holding()

@@ -11,13 +11,13 @@ from scipy import sparse
 from distsvm.errors import ConfigError
 from distsvm.messages import Planes, Violated
 from distsvm.oracles.oracle import Oracle
-from distsvm.oracles.outputs import canonical
 from distsvm.oracles.search import Separation
 from distsvm.vectors import index_type
 from distsvm.wording import Setting, message
 from distsvm.workers.asking import asked
 from distsvm.workers.part import NoPart
 from distsvm.workers.shard_worker import ShardWorker
+from distsvm.workers.support import numbers_of, texts_of
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,12 @@ class AskPart(NoPart):
         p = sparse.csr_matrix((value, index, starts), shape=(len(planes), oracle.dim), copy=True)
         p.sum_duplicates()
         p.eliminate_zeros()
-        numbers = np.asarray(oracle.names.rows)[planes.row] + (oracle.names.first or 0)
-        outputs = oracle.public(planes.output)
         return Violated(
-            row=planes.row, number=numbers, weight=weight[planes.row], q=planes.q,
-            loss=planes.loss, key=oracle.keys(planes.output),
+            row=planes.row, number=numbers_of(oracle, planes.row), weight=weight[planes.row],
+            q=planes.q, loss=planes.loss, key=oracle.keys(planes.output),
             index=p.indices.astype(index_type(oracle.dim)), value=p.data, length=np.diff(p.indptr),
-            output=[canonical(oracle.task.encode_output(output)) for output in outputs],
-            total=total, worst=float((upper / least).max(initial=0.0)),
+            output=texts_of(oracle, planes), total=total,
+            worst=float((upper / least).max(initial=0.0)),
             n_calls=len(answer.planes), exact=answer.exact, late=False,
         )  # fmt: skip
 

@@ -16,6 +16,7 @@ from distsvm.vectors import compact
 from distsvm.workers.ascent import BlockAscent
 from distsvm.workers.pieces import PiecedOracle
 from distsvm.workers.shelf import Shelf
+from distsvm.workers.support import SupportTable
 
 LOAD_WORK = 1.0
 """Of a byte of a piece that comes from disk, in products of a climber: a round over planes that
@@ -25,15 +26,15 @@ Found = TypeVar("Found")
 
 
 class PiecedAscent:
-    """As BlockAscent, with one piece's examples and planes in memory; the others' are on a shelf.
+    """A BlockAscent with one piece's examples and planes in memory; others are on a shelf on disk.
 
-    In a round each piece climbs on what those before it have changed. What the pieces hold is on
-    the shelf of the last round that went through; one that fails half-way leaves that as it was.
+    In a round each piece continues from the changes of the pieces before it. The shelf has the
+    planes after the last complete round; a round that fails half-way does not change it.
 
     Parameters
     ----------
     folder : str
-        Of a disk of this machine, for the planes.
+        A folder on a disk of this machine, for the planes.
     memory_mb : float
         Limit of the memory for the planes of one piece.
     weight, C_share, seed, block, n_apart :
@@ -47,12 +48,12 @@ class PiecedAscent:
         self.oracle, self.weight, self.number = oracle, weight, 0
         self._folder, self._C_share = folder, C_share
         self._given = memory_mb, seed, block, n_apart
-        # Of the whole block, so that what one piece changes means the same to the next.
+        # Those of the whole block, so that a change has the same meaning for all pieces.
         self._shares = oracle.feature_shares() if n_apart > 1 else None
         self._shelf: Shelf | None = None
 
     def round(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> Ascended:
-        """As BlockAscent.round."""
+        """Do a round; see BlockAscent.round."""
         total: Ascended | None = None
 
         def climb(ascent: BlockAscent) -> Ascended:
@@ -72,23 +73,28 @@ class PiecedAscent:
         return replace(total, u=compact(total.u), work=total.work + LOAD_WORK * n_bytes)
 
     def rescale(self, C_share: float, factor: float, taken: float) -> None:
-        """As BlockAscent.rescale."""
+        """Continue at another C; see BlockAscent.rescale."""
         self._all(lambda ascent: ascent.rescale(C_share, factor, taken))
         self._C_share = C_share
 
     def fall_behind(self) -> None:
-        """As BlockAscent.fall_behind."""
+        """Continue with earlier α; see BlockAscent.fall_behind."""
         self._all(BlockAscent.fall_behind)
         self.number = 0
 
     def holding(self) -> Holding:
-        """As BlockAscent.holding."""
+        """Return the block's values before the last changes; see BlockAscent.holding."""
         return reduce(add, self._each(BlockAscent.holding))
+
+    def support(self, taken: float) -> SupportTable:
+        """As BlockAscent.support."""
+        tables = self._all(lambda ascent: ascent.support(taken))
+        return SupportTable.joined(tables)
 
     # --- pieces ----------------------------------------------------------------------------
 
     def _each(self, act: Callable[[BlockAscent], Found]) -> Iterator[Found]:
-        """act(piece) of every piece in turn; when all are done they are as it left them."""
+        """Yield act(piece) of every piece in turn; the changes count once all are done."""
         shelf = Shelf(self._folder)
         shelf.put("pieces", self.oracle.sizes)
         for number in range(self.oracle.sizes.size):
@@ -99,7 +105,7 @@ class PiecedAscent:
         return list(self._each(act))
 
     def _visited(self, number: int, act: Callable[[BlockAscent], Found], shelf: Shelf) -> Found:
-        # All that it reads is let go when it returns, before the next piece comes.
+        # All that it reads is released when it returns, before the next piece is read.
         oracle, rows = self.oracle.part(number)
         ascent = BlockAscent(oracle, self.weight[rows], self._C_share, *self._given, self._shares)
         if self._shelf is not None:
@@ -112,17 +118,17 @@ class PiecedAscent:
     # --- checkpoints -----------------------------------------------------------------------
 
     changed = None
-    """What is on the shelf is written whole."""
+    """The whole shelf is written each time."""
 
     def state(self, rows: np.ndarray | None = None) -> Mapping[str, np.ndarray]:
-        """As BlockAscent.state, of all examples; each array is read when it is asked for."""
+        """Return the state as BlockAscent.state, of all examples; an array is read on its use."""
         if self._shelf is None:
             self._all(lambda ascent: None)
         assert self._shelf is not None
         return self._shelf
 
     def restore(self, named: Iterable[tuple[str, np.ndarray]]) -> bool:
-        """As BlockAscent.restore; the arrays may come one by one."""
+        """Restore the result of `state`, whose arrays may come one by one."""
         named = iter(named)
         name, sizes = next(named, ("", np.zeros(0)))
         if name != "pieces" or not np.array_equal(sizes, self.oracle.sizes):

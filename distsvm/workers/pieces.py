@@ -1,14 +1,14 @@
 """An oracle whose examples are on disk: opened a piece at a time, and closed again.
 
-To the rest of a worker it is an oracle like any other; rows are numbers within the whole shard. A
-piece is the oracle of its own examples. A call is about rows of one piece (`chunks` sees to that),
-is passed on to it, and its answer comes back with the shard's row numbers. Where all pieces but the
-last have a multiple of `Oracle.piece` rows, as those of distsvm.data.readers.pieces have, sums are
-made in the same order as in memory, and have the same bits.
+It has the interface of an oracle, with row numbers of the whole shard. A piece is the oracle of
+its own examples. Each call has rows of one piece only, because `chunks` cuts rows at pieces. The
+call goes to that piece, and the answer gets the shard's row numbers. Where all pieces but the last
+have a multiple of `Oracle.piece` rows, as those of distsvm.data.readers.pieces, sums are made in
+the same order as in memory, and have the same bits.
 
-A thread has one piece open, whichever shard it belongs to, so a worker's memory does not grow with
-its shards. What stays in memory is a weight for each example. Planes of examples are the business
-of the oracles of the pieces: distsvm.workers.pieced_ascent puts them aside.
+A thread has one piece of any shard open, so a worker's memory does not grow with its shards. Only a
+weight for each example stays in memory. The oracles of the pieces have the planes of examples;
+distsvm.workers.pieced_ascent stores them on disk.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _here = threading.local()
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Some examples of a shard: what is known of them, and how to open their oracle."""
+    """Some examples of a shard: their facts, and the function that opens their oracle."""
 
     n: int
     extent: int
@@ -59,7 +59,7 @@ class Piece:
 def pack_pieces(
     task: Task, rescaling: str, specs: Sequence[Any], store: PackedStore
 ) -> tuple[Oracle, list[Piece]]:
-    """An oracle of no examples, and the pieces, packed for the task where that gives arrays."""
+    """Return an oracle of no examples, and the pieces, packed where they are arrays."""
     empty = load(specs[0], store).take(np.zeros(0, dtype=np.int64))
     frame = task.oracle(empty, rescaling)
     if frame.arrays() is None:
@@ -96,7 +96,7 @@ def _packed(
 
 
 def _unpacked(task: Task, rescaling: str, spec: Any, store: PackedStore) -> Piece:
-    """A piece of Python objects, which is read from its file whenever it is opened."""
+    """Return a piece of Python objects; each opening reads its file."""
 
     def opened(names: Names) -> Oracle:
         first = None if names.first is None else names.first + int(names.rows[0])
@@ -138,8 +138,12 @@ class PiecedOracle(Oracle):
         if any(piece.n % self.piece for piece in pieces[:-1]):
             log.info("pieces do not end where sums do: other last bits than in memory")
 
+    def penalise(self, penalty: str) -> None:
+        super().penalise(penalty)
+        self._frame.penalise(penalty)
+
     def weights(self) -> np.ndarray:
-        """The examples' own weights."""
+        """Return the examples' own weights."""
         known = [np.ones(p.n) if p.weight is None else p.weight for p in self._pieces]
         return np.concatenate(known)
 
@@ -213,7 +217,7 @@ class PiecedOracle(Oracle):
     def unpack(self, arrays: dict[str, np.ndarray]) -> Planes:
         raise NotImplementedError("planes are kept by the piece")
 
-    # --- what is known of all examples -----------------------------------------------------
+    # --- facts of all examples -------------------------------------------------------------
 
     def unfit(self) -> dict[int, str]:
         starts = self._starts.tolist()
@@ -227,7 +231,7 @@ class PiecedOracle(Oracle):
         return sum((piece.unseen for piece in self._pieces), Counter())
 
     def take(self, rows: np.ndarray) -> PiecedOracle:
-        """Sums of what is left have the bits of memory only if whole pieces are."""
+        """Refuse dropped examples: sums would differ from those in memory."""
         edges = np.searchsorted(rows, self._starts)
         kept = [
             _taken(piece, rows[low:high] - start)
@@ -257,22 +261,22 @@ class PiecedOracle(Oracle):
 
     @property
     def all_bytes(self) -> int:
-        """What the pieces would take in memory, all at once."""
+        """The memory of all pieces together."""
         return sum(piece.n_bytes for piece in self._pieces)
 
     # --- pieces ----------------------------------------------------------------------------
 
     def part(self, number: int) -> tuple[Oracle, slice]:
-        """The oracle of a piece, and which rows of the shard are the piece's."""
+        """Return the oracle of a piece, and the piece's rows in the shard."""
         return self._open(number), slice(*self._starts[number : number + 2].tolist())
 
     def own(self, planes: Planes) -> tuple[Oracle, Planes]:
-        """The oracle of the piece that these planes are of, and they with its row numbers."""
+        """Return the oracle of the planes' piece, and the planes with its row numbers."""
         oracle, start = self.opened(planes.row)
         return oracle, replace(planes, row=planes.row - start)
 
     def opened(self, rows: np.ndarray) -> tuple[Oracle, int]:
-        """The oracle of the piece that has all these rows, and the number of its first row."""
+        """Return the oracle of the piece with these rows, and the number of its first row."""
         number = int(np.searchsorted(self._starts, rows[0], side="right")) - 1
         start, stop = int(self._starts[number]), int(self._starts[number + 1])
         assert start <= rows.min() <= rows.max() < stop, "rows of two pieces in one call"
@@ -281,9 +285,13 @@ class PiecedOracle(Oracle):
     def _open(self, number: int) -> Oracle:
         piece = self._pieces[number]
         if getattr(_here, "piece", None) is not piece:
-            _here.piece = _here.oracle = None  # its memory goes before that of the next one comes
+            _here.piece = _here.oracle = (
+                None  # its memory is released before the next piece is read
+            )
             start = int(self._starts[number])
             _here.oracle = piece.open(self.names.take(range(start, start + piece.n)))
+            if self.penalty != "linear":
+                _here.oracle.penalise(self.penalty)
             _here.piece = piece
         _here.oracle.ends_at = self.ends_at
         return _here.oracle
@@ -293,7 +301,7 @@ class PiecedOracle(Oracle):
 
 
 def _taken(piece: Piece, rows: np.ndarray) -> Piece:
-    """The piece without all but these rows."""
+    """Return these rows of the piece."""
     if rows.size == piece.n:
         return piece
 
@@ -304,12 +312,12 @@ def _taken(piece: Piece, rows: np.ndarray) -> Piece:
 
     weight = None if piece.weight is None else piece.weight[rows]
     extent = piece.extent * rows.size // piece.n
-    # Of a piece with unfit rows, the others are taken: these have no unseen labels.
+    # A piece with unfit rows is the rest of its rows, which have no unseen labels.
     return Piece(rows.size, extent, piece.n_bytes, {}, Counter(), weight, opened)
 
 
 class PiecedView:
-    """w, and its form for the piece that was asked last."""
+    """w, and its form for the piece of the last call."""
 
     def __init__(self, w: np.ndarray) -> None:
         self._w = w
@@ -323,7 +331,7 @@ class PiecedView:
 
 
 class PiecedTotal(Total):
-    """One sum over the planes of all pieces, made by the first and handed on."""
+    """One sum over the planes of all pieces, to which each piece adds."""
 
     def __init__(self, oracle: PiecedOracle, dim: int) -> None:
         self._oracle, self._dim = oracle, dim

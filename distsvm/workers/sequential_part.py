@@ -14,21 +14,22 @@ class SequentialPartMaker:
     """Makes parts, which begin with `hold`."""
 
     formulation: str
+    shrinking: str = "gap"
 
     def __call__(self, worker: ShardWorker) -> SequentialPart:
-        return SequentialPart(worker, self.formulation)
+        return SequentialPart(worker, self.formulation, self.shrinking)
 
 
 class SequentialPart(AscentPart):
     """One block of the method, which the oracle makes; its rounds are those of an AscentPart."""
 
-    def __init__(self, worker: ShardWorker, formulation: str) -> None:
+    def __init__(self, worker: ShardWorker, formulation: str, shrinking: str) -> None:
         super().__init__(worker)
-        self._formulation = formulation
+        self._formulation, self._shrinking = formulation, shrinking
 
     def _begun(self, held: Held) -> Any:
         oracle: Any = self._worker.oracle
         return oracle.sequential(
             self._formulation, self._worker.weight, held.C_share, held.seed, held.block,
-            held.n_apart, self._worker.team,
+            held.n_apart, self._worker.team, self._shrinking,
         )  # fmt: skip

@@ -100,7 +100,7 @@ class ShardWorker:
         self.team = self._team if task.compiled and not self._specs else Team()
         if self._specs:
             assert self._store is not None
-            self._keeping = replace(self._keeping, dim=task.dim)
+            self._keeping = replace(self._keeping, dim=task.dim, growth=task.growth)
             self._specs = self._keeping.pieces(self._spec)  # smaller ones beside long vectors
             frame, pieces = pack_pieces(task, rescaling, self._specs, self._store)
             pieced = PiecedOracle(frame, pieces, first, getattr(self._spec, "locate", None))

@@ -1,4 +1,4 @@
-"""The planes that a shard holds for the dual ascent: outputs, q, α and Gram matrices."""
+"""PlaneStock: the planes of the dual ascent in a shard: outputs, q, α and Gram matrices."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ IDLE_VISITS = 12
 
 
 class PlaneStock:
-    """Planes of each example with their α; those with α > 0 are never given up.
+    """Planes of each example with their α; those with α > 0 are never dropped.
 
-    A full example first gives up the plane that has had no α for the longest. If all have some, the
-    stock grows for every example, as long as `n_bytes` stays within the limit; else the new plane
-    is refused, and `n_refused` says how often. It begins with fewer than FIRST_SIZE planes where
-    more do not fit.
+    A full example first drops the plane whose α has been 0 for the longest time. If all have α > 0,
+    the stock grows for every example while `n_bytes` is within the limit; else the new plane is
+    refused, and `n_refused` counts it. The stock begins with fewer than FIRST_SIZE planes where
+    these do not fit.
 
     Parameters
     ----------
     total : float64 array of shape (n,)
-        Σ α of each example, the truth's included: c_i·C / Σc.
+        c_i·C / Σc, as Held.total.
     max_bytes : float
     """
 
@@ -41,7 +41,7 @@ class PlaneStock:
         self.oracle, self.total, self.max_bytes = oracle, total, max_bytes
         self.n_refused = 0
         self.changed = np.zeros(oracle.n, dtype=bool)
-        """Examples whose planes are others than those that were last written."""
+        """Examples whose planes have changed since they were last written."""
         self.vectors = oracle.vectors(max_bytes)
         for size in range(FIRST_SIZE, LEAST_SIZE - 1, -1):
             self._make(size)
@@ -60,19 +60,19 @@ class PlaneStock:
         )
 
     def _make(self, size: int) -> None:
-        """Room for `size` planes of every example, without any yet."""
+        """Make room for `size` planes of every example, all of it empty."""
         n = self.oracle.n
         self.size = size
         self.held = Held(
             count=np.zeros(n, np.int32), q=np.zeros((n, size)), alpha=np.zeros((n, size)),
             gram=np.zeros((n, size, size)), idle=np.zeros((n, size), np.int16), total=self.total,
-            gap=np.zeros(n),
+            gap=np.zeros(n), squared=self.oracle.penalty == "quadratic",
         )  # fmt: skip
         self.loss = self.held.q if self.oracle.q_is_loss else np.zeros((n, size))
         self.key = np.zeros((n, size), np.int64)
         self.outputs = self.oracle.slots(size)
 
-    # --- what it holds ---------------------------------------------------------------------
+    # --- the planes ------------------------------------------------------------------------
 
     @property
     def n_bytes(self) -> int:
@@ -85,7 +85,7 @@ class PlaneStock:
         return sum(array.nbytes for array in arrays) + getattr(self.outputs, "nbytes", 0)
 
     def _tables(self) -> list[np.ndarray]:
-        """What is known of each plane by its slot, each array once."""
+        """Return the arrays of the planes by slot, each array once."""
         held = self.held
         beside = [] if self.loss is held.q else [self.loss]
         return [held.q, held.alpha, held.idle, self.key, *beside]
@@ -100,7 +100,7 @@ class PlaneStock:
         return int(np.count_nonzero(self.held.alpha))
 
     def support(self, alpha: np.ndarray) -> tuple[Planes, np.ndarray]:
-        """The planes with α > 0, and their α, for any α of this stock's shape."""
+        """Return the planes with α > 0, and their α, for any α of this stock's shape."""
         row, slot = np.nonzero(alpha)
         return self._planes(row, slot), alpha[row, slot]
 
@@ -109,13 +109,20 @@ class PlaneStock:
         return Planes(row, output, q, q if self.loss is self.held.q else self.loss[row, slot])
 
     def sum(self, alpha: np.ndarray) -> tuple[Vector, float]:
-        """Σ α·p and Σ α·q, for any α of this stock's shape."""
+        """Return Σ α·p and Σ α·q, for any α of this stock's shape."""
         row, slot = np.nonzero(alpha)
         linear = float(alpha[row, slot] @ self.held.q[row, slot])
         return self.vectors.sum(self.held, self.outputs, alpha), linear
 
+    def cost(self, alpha: np.ndarray, other: np.ndarray) -> float:
+        """Σ_i A_i·B_i·Σc/(c_i·C) of the quadratic penalty, A and B the sums of these α; else 0."""
+        if not self.held.squared:
+            return 0.0
+        inverse = np.divide(1.0, self.total, out=np.zeros_like(self.total), where=self.total > 0)
+        return float((alpha.sum(axis=1) * inverse) @ other.sum(axis=1))
+
     def filled_rows(self) -> np.ndarray:
-        """The examples that a visit may change."""
+        """Return the examples that a visit may change."""
         return np.flatnonzero(self.held.count)
 
     def climber(self, w: np.ndarray, sigma: float) -> Climber:
@@ -126,10 +133,10 @@ class PlaneStock:
         """Raise the dual over the planes of each of these examples in turn."""
         return climber.visit(self.held, self.outputs, rows, tol)
 
-    # --- what comes and goes ---------------------------------------------------------------
+    # --- new and dropped planes ------------------------------------------------------------
 
     def insert(self, planes: Planes) -> None:
-        """Take in planes that the oracle found, at most one an example, and not the truth's."""
+        """Add planes from the oracle, at most one an example, and not the truth's."""
         if not len(planes):
             return
         key = self.oracle.keys(planes.output)
@@ -145,7 +152,7 @@ class PlaneStock:
         self._put(planes.take(kept), key[kept], slot[slot >= 0])
 
     def _free_slots(self, rows: np.ndarray) -> np.ndarray:
-        """A slot for a plane of each of these examples; −1 where all have α."""
+        """Return a slot for a plane of each of these examples; −1 where all have α."""
         held = self.held
         slot = held.count[rows].astype(np.int64)
         full = np.flatnonzero(slot == self.size)
@@ -182,7 +189,7 @@ class PlaneStock:
         return True
 
     def drop_idle(self) -> None:
-        """Forget planes that have had no α for many visits."""
+        """Drop planes whose α was 0 in many visits."""
         held = self.held
         idle = (held.alpha == 0) & (held.idle >= IDLE_VISITS) & self._filled(slice(None))
         rows = np.flatnonzero(idle.any(axis=1))
@@ -210,7 +217,7 @@ class PlaneStock:
         return np.arange(self.size) < self.held.count[rows][:, None]
 
     def rescale(self, total: np.ndarray, factor: float) -> None:
-        """Go on with other sums of α: every α times `factor`, and the truth has the rest.
+        """Change the sums of α: every α is multiplied by `factor`, and the truth has the rest.
 
         `n_refused` counts from here on.
         """
@@ -222,9 +229,9 @@ class PlaneStock:
     # --- checkpoints -----------------------------------------------------------------------
 
     def state(self, rows: np.ndarray | None = None) -> dict[str, np.ndarray]:
-        """Everything that a later run needs to go on with the same bits.
+        """Return all that a later run needs to continue with the same bits.
 
-        Where rows are given, the planes are those of these examples; all else is of all.
+        With `rows`, the planes are those of these examples; all other arrays are of all examples.
         """
         held, filled = self.held, self._filled(slice(None))
         rows = np.arange(self.oracle.n) if rows is None else rows
@@ -236,11 +243,11 @@ class PlaneStock:
         }  # fmt: skip
 
     def room(self, state: dict[str, np.ndarray]) -> tuple[int, int]:
-        """The shape of the α in a state."""
+        """Return the shape of the α in a state."""
         return self.oracle.n, int(checks.array("size", state["size"], "i", ()))
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up the state that `state` gave."""
+        """Restore the result of `state`."""
         planes = self.oracle.unpack(state)
         _, size = self.room(state)
         refused = int(checks.array("refused", state["refused"], "i", ()))
@@ -273,14 +280,14 @@ class PlaneStock:
         self.changed[:] = True
 
     def _bytes_for(self, size: int) -> float:
-        """n_bytes with room for `size` planes of each example."""
+        """Return n_bytes with room for `size` planes of each example."""
         held = self.held
         fixed = held.count.nbytes + held.total.nbytes + held.gap.nbytes
         by_plane = (self._table_bytes - fixed - held.gram.nbytes) / self.size
         return fixed + by_plane * size + held.gram.nbytes * (size / self.size) ** 2
 
     def _pairs(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Example and both slots of every product of two planes of these examples."""
+        """Return example and both slots of every product of two planes of these examples."""
         count = self.held.count[rows].astype(np.int64)
         row = np.repeat(rows, count**2)
         place = np.arange(row.size) - np.repeat(offsets(count**2)[:-1], count**2)

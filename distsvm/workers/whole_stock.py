@@ -15,8 +15,8 @@ from distsvm.vectors import Vector
 class WholeStock:
     """A plane for every output, none of them stored: an output's number is its place.
 
-    A visit looks at all outputs, so that it finds what an oracle call would: nothing comes in and
-    nothing is given up. The truth's own place is empty.
+    A visit searches all outputs, as an oracle call does: no plane is added or dropped. The truth's
+    own place is empty.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class WholeStock:
 
     @staticmethod
     def bytes_for(oracle: Oracle) -> float:
-        """The memory of such a stock; inf where there is none."""
+        """Return the memory of such a stock; inf where it is not possible."""
         if oracle.n_outputs is None or not oracle.q_is_loss:
             return np.inf
         return 8.0 * oracle.n * (oracle.n_outputs + 2)
@@ -55,30 +55,34 @@ class WholeStock:
         return int(np.count_nonzero(self.held.alpha))
 
     def support(self, alpha: np.ndarray) -> tuple[Planes, np.ndarray]:
-        """The planes with α > 0, and their α, for any α of this stock's shape."""
+        """Return the planes with α > 0, and their α, for any α of this stock's shape."""
         row, number = np.nonzero(alpha)
         outputs = self.oracle.outputs(number)
         planes = Planes.linear(row, outputs, self.oracle.losses(row, outputs))
         return planes, alpha[row, number]
 
     def sum(self, alpha: np.ndarray) -> tuple[Vector, float]:
-        """Σ α·p and Σ α·q, for any α of this stock's shape."""
+        """Return Σ α·p and Σ α·q, for any α of this stock's shape."""
         planes, share = self.support(alpha)
         total = self.oracle.total(self.oracle.dim)
         total.add(planes, share)
         return total.vector(), float(share @ planes.q)
 
+    def cost(self, alpha: np.ndarray, other: np.ndarray) -> float:
+        """Nothing: no such stock for the quadratic penalty."""
+        return 0.0
+
     changed = None
     """Planes of no example are written."""
 
     def insert(self, planes: Planes) -> None:
-        """Nothing to do: all are there."""
+        """Have no effect: all planes exist."""
 
     def drop_idle(self) -> None:
-        """Nothing to do: none is stored."""
+        """Have no effect: no plane is stored."""
 
     def filled_rows(self) -> np.ndarray:
-        """The examples that a visit may change."""
+        """Return the examples that a visit may change."""
         return np.arange(self.oracle.n)
 
     def climber(self, w: np.ndarray, sigma: float) -> Climber:
@@ -90,7 +94,7 @@ class WholeStock:
         return climber.visit_whole(self.held, rows, tol)
 
     def rescale(self, total: np.ndarray, factor: float) -> None:
-        """Go on with other sums of α: every α times `factor`, and the truth has the rest."""
+        """Change the sums of α: every α is multiplied by `factor`, and the truth has the rest."""
         self.held = self.held._replace(total=total)
         self.held.alpha[:] *= factor
         self.held.gap[:] *= factor
@@ -98,7 +102,7 @@ class WholeStock:
     # --- checkpoints -----------------------------------------------------------------------
 
     def state(self, rows: np.ndarray | None = None) -> dict[str, np.ndarray]:
-        """Everything that a later run needs to go on with the same bits: α, and no planes."""
+        """Return all that a later run needs to continue with the same bits: α, and no planes."""
         row, number = np.nonzero(self.held.alpha)
         return {
             "row": row, "output": number, "alpha": self.held.alpha[row, number],
@@ -106,11 +110,11 @@ class WholeStock:
         }  # fmt: skip
 
     def room(self, state: dict[str, np.ndarray]) -> tuple[int, ...]:
-        """The shape of the α in a state."""
+        """Return the shape of the α in a state."""
         return self.held.alpha.shape
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up the state that `state` gave."""
+        """Restore the result of `state`."""
         n, k = self.held.alpha.shape
         row = checks.within("row", state["row"], 0, n)
         output = checks.within("output", state["output"], 0, k, row.size)

@@ -27,7 +27,7 @@ from distsvm.kinds import (
     Truth,
     Unfit,
 )  # fmt: skip
-from distsvm.structures.classes.option_kinds import ClassWeight
+from distsvm.oracles.label_weights import LabelWeight
 from distsvm.training.run_folder import RunFolder
 
 if sys.version_info >= (3, 11):
@@ -54,9 +54,9 @@ def assigned(pairs):
 
 def texts(kind):
     """Texts that the command line may have for an option of this kind."""
-    if isinstance(kind, ClassWeight):
+    if isinstance(kind, LabelWeight):
         labels = NAME | st.integers(0, 9).map(str) | st.just('"7"')
-        amounts = st.floats(0, 1e9)
+        amounts = st.floats(0, 1e9).filter(lambda amount: fits(kind, f"X={amount}"))
         return st.just("balanced") | st.dictionaries(labels, amounts, min_size=1).map(assigned)
     if isinstance(kind, Or):
         return st.just("none" if kind.value is None else kind.value) | texts(kind.kind)

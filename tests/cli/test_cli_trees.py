@@ -119,6 +119,17 @@ def test_trees_are_drawn_on_the_screen_and_as_svg(files, expected, capsys, tmp_p
     assert "--output is missing" in run(capsys, *words, code=2).err
 
 
+def test_the_best_few_trees_come_with_their_scores(files, expected, capsys, tmp_path):
+    words = ["predict", "--model", files.model, "--data", files.test, "--n-best", "2"]
+    out = run(capsys, *words, "--output", "-").out
+    blocks = [block.splitlines() for block in out.strip().split("\n\n")]
+    assert [block[0].split("\t")[1] for block in blocks] == [str(tree) for tree in expected]
+    for block in blocks:
+        scores = [float(line.split("\t")[0]) for line in block]
+        assert scores == sorted(scores, reverse=True)
+    assert "leave out --draw" in run(capsys, *words, "--draw", code=2).err
+
+
 def test_evaluate_gives_the_scores_of_evalb(files, expected, capsys, monkeypatch):
     words = ["evaluate", "--model", files.model, "--data", files.test]
     found, score = told(capsys, *words), score_trees(files.test_examples, expected)

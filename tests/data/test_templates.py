@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from distsvm.data import templates
 from distsvm.data.templates import DEFAULT, POS, Templates, as_templates, hashed_columns, shape
 from distsvm.errors import ConfigError, DataError
 from distsvm.structures.sequences.readers.token_rows import FIRST_CODE, Field, token_rows
 
 TERMS = [
     "word", "word[-1]", "word[+2]", "lower[+1]", "shape", "shape(1)[-1]", "prefix(2)",
-    "suffix(3)[-1]", "column(1)", "column(2)[+1]",
+    "suffix(3)[-1]", "column(1)", "column(2)[+1]", "length[-1]", "length(2)",
 ]  # fmt: skip
 
 
@@ -39,6 +40,8 @@ def slow_value(term, sentence, t):
         return sentence[t + offset][int(argument)]
     if name == "lower":
         return word.lower()
+    if name == "length":
+        return str(len(word) if not argument else min(len(word), int(argument)))
     return shape(word, int(argument or 4)) if name == "shape" else word
 
 
@@ -170,9 +173,9 @@ def test_ranges_stand_for_all_choices_and_doubles_count_once():
 
 
 def test_text_of_templates_gives_them_back_and_they_travel():
-    for templates in (DEFAULT, POS, Templates.parse("bias; column(12)[-3] & shape(1) & lower")):
-        assert Templates.parse(str(templates)) == templates
-        assert pickle.loads(pickle.dumps(templates)) == templates
+    for one in (DEFAULT, POS, Templates.parse("bias; column(12)[-3] & shape(1) & lower")):
+        assert Templates.parse(str(one)) == one
+        assert pickle.loads(pickle.dumps(one)) == one
         assert as_templates(str(templates)) == as_templates(templates) == templates
     assert as_templates("pos") is POS
     assert len(POS.combinations) == 40
@@ -206,6 +209,50 @@ def test_errors_name_the_template_and_the_position(text, template, position, exp
     message = str(caught.value)
     assert message.startswith(f"template {template!r}, position {position}: found ")
     assert f"expected {expected}" in message
+
+
+def ending(word):
+    return word[-1] if word[-1:] != "x" else None
+
+
+@pytest.fixture
+def own_function():
+    templates.register_word_function("ending", ending)
+    yield
+    del templates._registered["ending"]
+
+
+def test_functions_of_users_are_attributes(own_function):
+    found = pickle.loads(pickle.dumps(Templates.parse("ending[-1..0]; ending & word")))
+    assert str(found) == "ending[-1]; ending; ending & word"
+    sentence = ["ab", "cx", "d"]
+    assert found.features(sentence) == [
+        ["ending[-1]=<s>", "ending=b", "ending&word=b&ab"],
+        ["ending[-1]=b"],
+        ["ending=d", "ending&word=d&d"],
+    ]
+    fields = {None: Field(sentence, np.arange(3, dtype=np.int32) + FIRST_CODE)}
+    rows, names = token_rows(found, fields, np.array([0, 3]))
+    _, columns, starts = rows.arrays()
+    by_token = [sorted(names[columns[a:b]]) for a, b in pairwise(starts)]
+    assert by_token == [sorted(row) for row in found.features(sentence)]
+
+
+def test_bad_functions_of_users_are_refused(own_function):
+    for name, function, expected in (
+        ("word", ending, "built in"),
+        ("Ending", ending, "lower-case"),
+        ("other", 3, "a function of a word"),
+    ):
+        with pytest.raises(ConfigError, match=expected):
+            templates.register_word_function(name, function)
+    with pytest.raises(DataError, match="the word function 'ending' of 3 raised TypeError"):
+        Templates.parse("ending").combinations[0][0].value(3)
+    term = templates.Term("ending", function=len)
+    with pytest.raises(DataError, match="'ending' of 'ab' returned 2, expected text or None"):
+        term.value("ab")
+    with pytest.raises(ConfigError, match=r"shape, .*ending, or a word function that is"):
+        Templates.parse("missing")
 
 
 def test_no_templates_are_refused():

@@ -1,13 +1,18 @@
 """Every verb of the command line with a structure and a solver of another package."""
 
 import json
+import os
+import sys
 
 import numpy as np
 import pytest
 from extension_problems import problem
+from fake_jobs import FakeClient
+from installing import EXTENSION
 
 import distsvm
 from distsvm.cli import exits, main
+from distsvm.jobs import client
 from distsvm.training.run_folder import RunFolder
 
 PAIRS = [
@@ -90,6 +95,61 @@ def test_predictions_and_scores_are_those_of_this_process(
     assert facts["accuracy"] == pytest.approx(np.mean(right))
 
 
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_a_path_has_the_bits_of_a_path_in_this_process(executor, never_stopped, capsys, request):
+    if executor == "ray":
+        request.getfixturevalue("ray_session")
+    data, _, _ = never_stopped("frank-wolfe", "ring")
+    words = ["path", "--task", "ring", "--data", data, "--validation", data, "--Cs", "1,5",
+             "--solver", "frank-wolfe", "--max-rounds", "4", "--shards", "3", "--json"]  # fmt: skip
+
+    def points(*place):
+        lines = run(capsys, *words, *place, code=exits.STOPPED_EARLY).out.splitlines()
+        found = [record for record in map(json.loads, lines) if record["event"] == "point"]
+        return [
+            [point[name] for name in ("C", "primal", "dual", "validation_loss")] for point in found
+        ]
+
+    here = points("--executor", "serial")
+    assert [C for C, *_ in here] == [1, 5]
+    assert points("--executor", executor, "--workers", "2") == here
+
+
+def test_a_job_trains_the_structure_with_the_solver(never_stopped, tmp_path, capsys, monkeypatch):
+    data, _, _ = never_stopped("frank-wolfe", "ring")
+    (tmp_path / "cluster").mkdir()
+    cluster = FakeClient(tmp_path / "cluster")
+    monkeypatch.setattr(client, "connected", lambda address: cluster)
+    site = next(folder for folder in sys.path if "distsvm-extension-" in folder)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(EXTENSION), site, *sys.path]))
+    config = tmp_path / "run.toml"
+    config.write_text(
+        f'task = "ring"\ndata = "{data}"\nsolver = "frank-wolfe"\nstep = "harmonic"\nC = 5\n'
+        f'max-rounds = 3\nexecutor = "serial"\nrun-dir = "{tmp_path / "run"}"\n'
+    )
+    stopped = exits.STOPPED_EARLY
+    run(capsys, "submit", config, "--address", "http://head:8265", code=stopped)
+    steps = [record.own["step"] for record in RunFolder(tmp_path / "run").history()]
+    assert steps == [1, 2 / 3, 1 / 2]
+
+
+@pytest.mark.parametrize(("solver", "task"), PAIRS)
+def test_plan_runs_and_status_read_the_run(solver, task, never_stopped, capsys):
+    _, _, whole = never_stopped(solver, task)
+    assert f"as in {whole}" in run(capsys, "plan", whole).out
+    assert str(whole.name) in run(capsys, "runs", whole.parent).out
+    (facts,) = map(json.loads, run(capsys, "status", whole, "--json").out.splitlines())
+    assert facts["state"] == "stopped"
+
+
+def test_warm_up_trains_the_structure_and_the_solver(capsys):
+    lines = run(capsys, "warm-up", "--json").out.splitlines()
+    tasks = [record["task"] for record in map(json.loads, lines) if "task" in record]
+    assert tasks[-1] == "ring"
+    assert len(tasks) > 1
+    assert "all kernels were compiled before" in run(capsys, "warm-up").out
+
+
 @pytest.mark.parametrize(("solver", "task"), PAIRS)
 def test_inspect_shows_models_runs_and_checkpoints(solver, task, never_stopped, capsys):
     _, _, whole = never_stopped(solver, task)
@@ -128,6 +188,10 @@ def test_the_help_of_train_lists_the_options_of_other_packages(capsys):
         (["--unfit", "drop"], "--unfit is not for --task ring"),
         (["--loss-scale", "0"], "--loss-scale 0: expected a number > 0"),
         (["--rescaling", "slack"], "slack"),
+        (
+            ["--solver", "one-slack", "--step", "harmonic"],
+            "--step is for --solver frank-wolfe, and this run's is one-slack",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_in_the_words_of_the_shell(

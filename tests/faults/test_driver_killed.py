@@ -18,7 +18,8 @@ from toy_tasks import ToyChain
 from distsvm import MulticlassTask, train
 from distsvm.data.synthetic import make_multiclass, write_parts
 
-N_KILLS = 10
+N_KILLS = {"one-slack": 10, "multi-plane": 4, "n-slack": 4, "sequential-dual": 5}
+OWN = {"one-slack": {"cache_size": 3}, "multi-plane": {"penalty": "quadratic"}}
 
 # Every kill is at another call of one of these: before or after a file or folder is renamed,
 # synced or removed. A fork for each, because starting Python takes longer than the run.
@@ -28,8 +29,8 @@ from pathlib import Path
 from distsvm import MulticlassTask, resume, train
 
 data, home, n_kills = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
-config = dict(executor="serial", C=2.0, eps=1e-2, n_shards=2, cache_size=3,
-              checkpoint_rounds=2, checkpoint_share=1)
+config = dict(executor="serial", C=2.0, eps=1e-2, n_shards=2, checkpoint_rounds=2,
+              checkpoint_share=1, **json.loads(sys.argv[4]))
 calls = ("replace", "rename", "fsync", "mkdir", "rmdir", "open")
 
 def in_a_fork(work):
@@ -100,17 +101,17 @@ def python(*arguments: object, **options: object) -> subprocess.Popen:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.parametrize("solver", N_KILLS)
 def test_a_run_killed_at_any_call_that_touches_its_folder_goes_on_with_the_same_bits(
-    data, tmp_path
+    solver, data, tmp_path
 ):
-    drill = python("-c", DRILL, data, tmp_path, N_KILLS)
+    own = {"solver": solver, **OWN.get(solver, {})}
+    drill = python("-c", DRILL, data, tmp_path, N_KILLS[solver], json.dumps(own))
     out, err = drill.communicate(timeout=280)
     assert drill.returncode == 0, err
-    expected = train(
-        MulticlassTask(), data, executor="serial", C=2.0, eps=1e-2, n_shards=2, cache_size=3
-    )
+    expected = train(MulticlassTask(), data, executor="serial", C=2.0, eps=1e-2, n_shards=2, **own)
     points = json.loads(out)
-    assert len(points) == N_KILLS
+    assert len(points) == N_KILLS[solver]
     for number in points:
         run = tmp_path / f"run-{number}"
         result = json.loads((run / "result.json").read_text())

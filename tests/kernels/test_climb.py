@@ -49,7 +49,7 @@ class Block:
 
 def climbed(block, max_steps, tol=0.0):
     alpha, value, step = block.alpha.copy(), block.value(), np.full(block.q.size, np.nan)
-    gain = climb(value, block.gram, alpha, block.total, block.sigma, max_steps, tol, step)
+    gain = climb(value, block.gram, alpha, block.total, 0.0, block.sigma, max_steps, tol, step)
     return gain, alpha, value, step
 
 

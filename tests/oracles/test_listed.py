@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from sequence_examples import drawn, prepared
 from toy_tasks import ToyChain, toy_chains
 
+from distsvm.kernels import lists
+from distsvm.oracles import listed
 from distsvm.structures.sequences.task import SequenceTask
 from distsvm.structures.trees.synthetic import make_treebank
 from distsvm.structures.trees.task import ParseTask
@@ -142,3 +144,65 @@ def test_weights_that_no_plane_needs_any_more_are_forgotten():
     stock.drop_idle()
     assert stock.n_planes == 0
     assert stock.n_bytes == empty
+
+
+def taken_bytes(stock, climber):
+    """What the arrays of the stock, of its lists and of the climber take."""
+    own = stock.vectors
+    tables = [*stock.held, stock.key, *([] if stock.loss is stock.held.q else [stock.loss])]
+    arrays = [*tables, *own.records, *own.active, own.times, own._zeros, own._order, own._index]
+    arrays += [climber._base, climber._z, climber._told]
+    return sum(array.nbytes for array in arrays) + stock.outputs.nbytes
+
+
+def filled(make, limit=PLENTY, n_rounds=12):
+    """A stock after some rounds of asking and visiting, and its climber."""
+    task, inputs, outputs = make(5)
+    oracle = task.oracle(task.shard(inputs * 20, outputs * 20), "margin")
+    oracle.climb_beside(1)
+    stock = stock_of(oracle, limit)
+    for number in range(n_rounds):
+        climber = stock.climber(np.random.default_rng(number).standard_normal(oracle.dim), 1.0)
+        stepped(oracle, stock, climber, "ask", number)
+        stepped(oracle, stock, climber, "visit", number)
+        assert stock.n_bytes <= limit
+    return stock, climber
+
+
+@pytest.mark.parametrize("make", [chains, sequences])
+def test_the_memory_that_counts_is_about_what_the_arrays_take(make):
+    stock, climber = filled(make)
+    assert 0.5 <= taken_bytes(stock, climber) / stock.n_bytes <= 2.0
+
+
+@pytest.mark.parametrize("share", [0.9, 0.6, 0.3])
+@pytest.mark.parametrize("make", [chains, sequences])
+def test_the_limit_of_memory_holds_for_tables_and_lists_together(make, share):
+    whole, _ = filled(make)
+    stock, _ = filled(make, share * whole.n_bytes)  # which checks the limit after every round
+    assert stock.n_planes > 0.9 * whole.n_planes
+    assert stock.vectors.records.live.sum() < whole.vectors.records.live.sum()
+
+
+def test_upkeep_is_paid_by_what_comes(monkeypatch):
+    """Copies to larger arrays and new ids take no more than the writing of the lists itself."""
+    moved, written = [], []
+
+    def watch(name, total, amount):
+        function = getattr(lists, name)
+
+        def call(*given):
+            before = amount(*given)
+            found = function(*given)
+            total.append(before if total is moved else amount(*given) - before)
+            return found
+
+        monkeypatch.setattr(lists, name, call)
+
+    watch("move_records", moved, lambda old, _: int(old.live.sum()))
+    watch("write_records", written, lambda *given: int(given[4].used.sum()))
+    watch("forget_unused", moved, lambda records, active, most: int(active.counts[0] > most))
+    monkeypatch.setattr(listed, "FEW_WEIGHTS", 0)
+    filled(sequences, n_rounds=60)
+    assert sum(moved) <= sum(written)
+    assert np.count_nonzero(moved) > 3

@@ -1,17 +1,27 @@
 """All planes of small problems of every structure, and optima of the three penalties by cvxpy."""
 
+from collections import Counter
 from dataclasses import dataclass
+from itertools import product
 
 import cvxpy as cp
 import numpy as np
+from alignment_enumeration import alignments as all_alignments
+from parse_enumeration import all_trees
 from sequence_examples import all_outputs, drawn, prepared
 from toy_tasks import ToyChain, toy_chains
 
-from distsvm import MulticlassTask
+from distsvm import Alignment, AlignmentTask, MulticlassTask
 from distsvm.oracles.task import PENALTIES
 from distsvm.structures.sequences.task import SequenceTask
+from distsvm.structures.trees.task import ParseTask
+from distsvm.structures.trees.tree import TOP
 from distsvm.vectors import SparseVector, to_dense
 
+RULES = (
+    f"{TOP} -> X Y", f"{TOP} -> Y", "X -> 'a'", "X -> X X", "Y -> X", "Y -> 'b'", "Y -> Y Y",
+    "X -> Y X",
+)  # fmt: skip
 COSTS = np.array([[0, 1, 4], [1, 0, 2], [3, 2, 0.0]])
 VALUE = {"quadratic": np.sqrt, "hard": lambda loss: float(loss > 0)}
 
@@ -63,11 +73,45 @@ def python(seed, task=None):
     return task, *toy_chains(n=10, length=3, seed=seed), task.outputs
 
 
+def trees(seed, losses="f1"):
+    task = ParseTask(losses, loss_scale=4.0, rules=RULES, max_chain=2)
+    every = {tags: all_trees(RULES, (), 2, tags) for tags in product("ab", repeat=3)}
+    several = [found for found in every.values() if len(found) > 1]
+    # Random trees cannot be learnt: the truth has the highest score of those with a Ψ of their own.
+    w = np.random.default_rng(2 + seed).normal(size=task.dim)
+    outputs = []
+    for found in several:
+        counts = Counter(_features(task, None, tree).tobytes() for tree in found)
+        single = [tree for tree in found if counts[_features(task, None, tree).tobytes()] == 1]
+        if single:
+            outputs.append(max(single, key=lambda tree: _features(task, None, tree) @ w))
+    inputs = [tree.sentence() for tree in outputs]
+    known = {tuple(tag for _, tag in found[0].sentence()): found for found in several}
+    return task, inputs, outputs, lambda x: known[tuple(tag for _, tag in x)]
+
+
+def alignments(seed):
+    """Each native sequence has a copy of itself among its candidates."""
+    rng = np.random.default_rng(seed)
+    words = ["".join(letters) for letters in product("ACG", repeat=2)]
+    inputs, outputs = [], []
+    for _ in range(6):
+        native, *decoys = rng.permutation(words)[:3].tolist()
+        place = int(rng.integers(3))
+        inputs.append((native, [*decoys[:place], native, *decoys[place:]]))
+        outputs.append(Alignment(place, "MM"))
+    task = prepared(AlignmentTask(alignment="global", loss_scale=2.0), inputs, outputs)
+    return task, inputs, outputs, lambda x: list(all_alignments(x, local=False))
+
+
 STRUCTURES = {
     "classes": classes,
     "costs": lambda seed: classes(seed, COSTS),
     "tags": tags,
     "tags, zero-one": lambda seed: tags(seed, "zero-one"),
+    "trees": trees,
+    "trees, zero-one": lambda seed: trees(seed, "zero-one"),
+    "alignments": alignments,
     "python": python,
     "python, zero-one": lambda seed: python(seed, ZeroOneChain()),
 }
@@ -80,6 +124,8 @@ def planes_of(task, inputs, outputs, every, rescaling, penalty):
         own = _features(task, x, y)
         rows, qs = [np.zeros(task.dim)], [0.0]
         for other in every(x):
+            if not task.competes(y, other):
+                continue
             loss = task.loss(y, other)
             q = float(np.sqrt(loss)) if penalty == "quadratic" else loss
             psi = own - _features(task, x, other)

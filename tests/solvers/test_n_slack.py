@@ -11,27 +11,37 @@ from distsvm.errors import ConfigError, DataError
 ALL = [(name, kind) for name in STRUCTURES for kind in ("margin", "slack")]
 
 
+SOLVERS = {
+    "linear": ("n-slack", "one-slack", "multi-plane"),
+    "quadratic": ("n-slack", "multi-plane"),
+}
+EXECUTORS = ("serial", "threads")
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize(("name", "rescaling"), ALL)
-@pytest.mark.parametrize("penalty", ["linear", "quadratic"])
-def test_brackets_the_optimum_over_all_constraints(name, rescaling, penalty, seed):
+@pytest.mark.parametrize("penalty", SOLVERS)
+def test_all_solvers_bracket_the_optimum_over_all_constraints(name, rescaling, penalty, seed):
     task, inputs, outputs, every = STRUCTURES[name](seed)
     weight = np.random.default_rng(seed).integers(0, 4, len(inputs)).astype(float)
     weight[:2] = 1.0, 2.5
     C = 6.0
     planes = planes_of(task, inputs, outputs, every, rescaling, penalty)
     best = optimum(planes, C, weight, penalty)
-    result = train(
-        task, inputs, outputs, weight=weight, C=C, rescaling=rescaling, penalty=penalty,
-        solver="n-slack", eps=1e-5, executor="serial", n_shards=3, batch=4,
-    )  # fmt: skip
-    assert result.stop_reason == "eps"
-    assert result.model.w.any()
     room = 1e-6 * best
-    assert result.dual <= best + room
-    assert best <= result.primal + room
-    assert np.isclose(result.primal, value(planes, result.model.w, C, weight, penalty))
-    assert result.gap <= C * 1e-5
+    for number, solver in enumerate(SOLVERS[penalty]):
+        own = {"n-slack": {"n_shards": 3, "batch": 4}, "multi-plane": {"n_blocks": 1 + seed}}
+        eps = 1e-5 if solver == "n-slack" else 1e-3
+        result = train(
+            task, inputs, outputs, weight=weight, C=C, rescaling=rescaling, penalty=penalty,
+            solver=solver, eps=eps, executor=EXECUTORS[(number + seed) % 2], **own.get(solver, {}),
+        )  # fmt: skip
+        assert result.stop_reason == "eps"
+        assert result.model.w.any()  # the optimum is not w = 0
+        assert result.dual <= best + room
+        assert best <= result.primal + room
+        assert np.isclose(result.primal, value(planes, result.model.w, C, weight, penalty))
+        assert result.gap <= C * eps
 
 
 @pytest.mark.parametrize("ascent", ["full", "subspace"])
@@ -105,13 +115,16 @@ def test_a_path_of_C_goes_on_from_the_working_set():
         assert max(point.dual, alone.dual) <= min(point.primal, alone.primal) * (1 + 1e-9)
 
 
+OWN = {"n-slack": {"n_shards": 5, "batch": 20}, "multi-plane": {"n_blocks": 2}}
+
+
 @pytest.mark.parametrize("executor", ["threads", "processes"])
-@pytest.mark.parametrize("penalty", ["linear", "quadratic"])
-def test_every_executor_gives_the_same_bits(executor, penalty):
-    given = {
-        "C": 20.0, "rel_gap": 1e-3, "solver": "n-slack", "penalty": penalty, "n_shards": 5,
-        "batch": 20,
-    }  # fmt: skip
+@pytest.mark.parametrize(
+    ("solver", "penalty"),
+    [("n-slack", "linear"), ("n-slack", "quadratic"), ("multi-plane", "quadratic")],
+)
+def test_every_executor_gives_the_same_bits(executor, solver, penalty):
+    given = {"C": 20.0, "rel_gap": 1e-3, "solver": solver, "penalty": penalty, **OWN[solver]}
     alone = train(*noisy(), executor="serial", **given)
     others = train(*noisy(), executor=executor, n_workers=2, **given)
     assert np.array_equal(alone.model.w, others.model.w)
@@ -123,11 +136,14 @@ def test_every_executor_gives_the_same_bits(executor, penalty):
 
 
 @pytest.mark.parametrize("cut", [1, 3, 6])
-@pytest.mark.parametrize("penalty", ["linear", "quadratic"])
-def test_a_resumed_run_has_the_same_bits(tmp_path, penalty, cut):
+@pytest.mark.parametrize(
+    ("solver", "penalty"),
+    [("n-slack", "linear"), ("n-slack", "quadratic"), ("multi-plane", "quadratic")],
+)
+def test_a_resumed_run_has_the_same_bits(tmp_path, solver, penalty, cut):
     given = {
-        "C": 20.0, "eps": 1e-4, "solver": "n-slack", "penalty": penalty, "n_shards": 4, "batch": 20,
-        "executor": "serial", "checkpoint_rounds": 1,
+        "C": 20.0, "eps": 1e-4, "solver": solver, "penalty": penalty, "executor": "serial",
+        "checkpoint_rounds": 1, **OWN[solver],
     }  # fmt: skip
     whole = train(*noisy(), **given)
     assert whole.n_rounds > cut
@@ -154,6 +170,8 @@ def test_the_bound_of_theorem_18_holds():
         ({"penalty": "hard", "C_per_example": 1.0}, "a hard margin has no C"),
         ({"penalty": "hard", "eps": 0.1}, "rel_gap"),
         ({"penalty": "quadratic", "solver": "one-slack"}, "sums of planes do not bound"),
+        ({"penalty": "quadratic", "solver": "sequential-dual"}, "exact steps are those of the lin"),
+        ({"penalty": "hard", "solver": "multi-plane"}, "need a slack; expected linear, quadratic"),
         ({"solver": "n-slack", "batch": 0}, "batch"),
         ({"solver": "n-slack", "n_blocks": 2}, "no blocks"),
         ({"solver": "n-slack", "worker_memory_mb": 500}, "examples in memory"),
@@ -165,39 +183,23 @@ def test_bad_input(given, text):
         train(*noisy(), executor="serial", **given)
 
 
-def test_a_task_that_cannot_search_roots_is_refused():
+def test_outputs_that_no_w_tells_apart_contradict_each_other():
+    """Two trees with the same rules: ψ = 0, and yet a margin is asked for."""
+    task, inputs, _, every = STRUCTURES["trees"](0)
+
+    def has_twin(x, y):
+        ((P, q),) = planes_of(task, [x], [y], every, "margin", "hard")
+        return ((q > 0) & ~P.any(axis=1)).any()
+
+    x, y = next((x, y) for x in inputs for y in every(x) if has_twin(x, y))
+    with pytest.raises(DataError, match="The outputs of 1 example contradict"):
+        train(task, [x], [y], penalty="hard", executor="serial")
+
+
+@pytest.mark.parametrize("solver", ["n-slack", "multi-plane"])
+def test_a_task_that_cannot_search_roots_is_refused(solver):
     from toy_tasks import ToyChain, toy_chains
 
+    given = {"penalty": "quadratic", "solver": solver, "executor": "serial"}
     with pytest.raises(ConfigError, match="ToyChain can do linear"):
-        train(ToyChain(), *toy_chains(n=10), penalty="quadratic", executor="serial")
-
-
-def test_the_support_is_told_and_adds_up_to_w(tmp_path, capsys):
-    from distsvm.cli import main
-
-    task, X, y = noisy()
-    result = train(
-        task, X, y, C=20.0, eps=1e-6, solver="n-slack", executor="serial", n_shards=3,
-        run_dir=tmp_path / "run",
-    )  # fmt: skip
-    planes, w = result.support(), np.zeros(result.model.task.dim)
-    assert [plane.alpha for plane in planes] == sorted((p.alpha for p in planes), reverse=True)
-    for example, output, alpha, loss in planes:
-        assert alpha > 0
-        assert loss == result.model.task.loss(y[example], output)
-        for sign, label in ((1, y[example]), (-1, output)):
-            psi = result.model.task.joint_features(X[example], label)
-            w[psi.index] += sign * alpha * psi.value
-    linear = sum(plane.alpha * plane.loss for plane in planes)
-    assert np.isclose(linear - 0.5 * w @ w, result.dual)
-    assert result.support(3) == planes[:3]
-    assert main(["inspect", str(tmp_path / "run"), "--support", "--top", "2"]) == 0
-    told = capsys.readouterr().out
-    assert f"example {planes[1].example}" in told
-    assert f"{len(planes)} outputs with α > 0" in told
-
-
-def test_a_run_without_planes_on_the_driver_tells_no_support():
-    result = train(*noisy(), C=1.0, solver="one-slack", executor="serial")
-    with pytest.raises(ConfigError, match="keeps no planes of single examples"):
-        result.support()
+        train(ToyChain(), *toy_chains(n=10), **given)

@@ -24,11 +24,12 @@ def largest(task, inputs, outputs, every):
     return found
 
 
+@pytest.mark.parametrize("more", [{}, {"transition_scale": 3.0, "transition_features": "f0; f1"}])
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("seed", range(5))
-def test_sequences(seed, order):
+def test_sequences(seed, order, more):
     inputs, outputs = drawn(seed, n=6, length=4)
-    task = prepared(SequenceTask(order=order), inputs, outputs)
+    task = prepared(SequenceTask(order=order, **more), inputs, outputs)
     radius = task.oracle(task.shard(inputs, outputs), "margin").norms()[1]
     assert 0 < largest(task, inputs, outputs, all_outputs(task)) <= radius
 

@@ -66,6 +66,39 @@ def test_killed_worker_without_cache_gives_the_same_bits(executor, tmp_path):
     assert result.history[-1].n_restarts == 1
 
 
+@dataclass(frozen=True)
+class DeadlyZeroOne(Deadly):
+    """The same where every mistake costs the same: then it takes all penalties."""
+
+    zero_one_loss = True
+
+    def loss(self, y, y_hat):
+        return float(tuple(y) != tuple(y_hat))
+
+
+@pytest.mark.parametrize("executor", REMOTE)
+@pytest.mark.parametrize(
+    ("solver", "penalty"),
+    [
+        ("one-slack", "linear"), ("n-slack", "linear"), ("multi-plane", "linear"),
+        ("n-slack", "quadratic"), ("multi-plane", "quadratic"),
+    ],
+)  # fmt: skip
+def test_a_killed_worker_changes_no_optimum_of_any_solver(executor, solver, penalty, tmp_path):
+    given = {"penalty": penalty, "solver": solver}
+    given |= {"C": 20.0, "eps": 1e-3}
+    data = INPUTS[:8], OUTPUTS[:8]
+    quiet = DeadlyZeroOne(marker=str(tmp_path), deaths=0)
+    expected = train(quiet, *data, executor="serial", n_shards=4, **given)
+    task = DeadlyZeroOne(marker=str(tmp_path), deaths=2, after=8)
+    result = train(task, *data, executor=executor, n_shards=4, n_workers=2, **given)
+    assert (tmp_path / "died-1").exists()
+    assert result.stop_reason == expected.stop_reason
+    assert result.certificate == "exact"
+    assert max(result.dual, expected.dual) <= min(result.primal, expected.primal) * (1 + 1e-9)
+    assert result.history[-1].n_restarts == 2
+
+
 @pytest.mark.parametrize("executor", REMOTE)
 @pytest.mark.parametrize("road", [{}, {"refresh_fraction": 0.3}])
 def test_killed_worker_with_a_cache_reaches_the_same_optimum(executor, road, tmp_path):

@@ -83,10 +83,36 @@ def tags_ascent():
     )
 
 
+def tags_more_ascent():
+    _, data, config = tags_ascent()
+    more = {"transition_scale": 0.5, "transition_features": "s1; s2", "tag_weight": {"A": 3}}
+    return SequenceTask(**more), data, config | {"rescaling": "slack"}
+
+
+def trees_spans_ascent():
+    _, data, config = trees_ascent()
+    return ParseTask("f1", span_features="default"), data, config
+
+
 def trees_ascent():
     trees = make_treebank(30, max_length=8, seed=1)
     examples = [(tree.sentence(), tree) for tree in trees]
     return ParseTask("f1"), examples, {"C": 30.0, "eps": 1e-2, "n_blocks": 1, **ASCENT}
+
+
+def pairs_ascent():
+    """Second-order tags with slack rescaling."""
+    _, examples, _ = tags_ascent()
+    config = {"C": 20.0, "eps": 0.01, "n_shards": 5, "n_blocks": 2, "rescaling": "slack"}
+    return SequenceTask(order=2), examples, config | ASCENT
+
+
+def words_ascent():
+    """Trees over words, in two blocks."""
+    trees = make_treebank(24, max_length=7, seed=2)
+    examples = [([word for word, _ in tree.sentence()], tree) for tree in trees]
+    config = {"C": 30.0, "eps": 0.02, "n_shards": 4, "n_blocks": 2}
+    return ParseTask("brackets", words=True), examples, config | ASCENT
 
 
 def codes_ascent():
@@ -124,6 +150,13 @@ def alignments_ascent():
     )
 
 
+def residues_ascent():
+    """Pairs with their true alignments."""
+    inputs, outputs = make_alignments(16, length=20, n_operations=12, n_decoys=0)
+    config = {"C": 30.0, "eps": 0.5, "n_shards": 4, "n_blocks": 2}
+    return AlignmentTask("residues"), (inputs, outputs), config | ASCENT
+
+
 def _unaligned(data):
     """The homologues without their alignments, which workers then find."""
     return data[0], [y.candidate for y in data[1]]
@@ -143,8 +176,9 @@ PROBLEMS = {
     make.__name__: make
     for make in (
         dense, dense32, csr, chains, dense_ascent, csr_ascent, chains_ascent, tags_ascent,
-        trees_ascent, codes_ascent, taxonomy, taxonomy_ascent,
-        alignments, alignments_ascent,
+        tags_more_ascent, trees_ascent, trees_spans_ascent, codes_ascent, taxonomy,
+        taxonomy_ascent, pairs_ascent, words_ascent,
+        alignments, alignments_ascent, residues_ascent,
         dense_sequential, csr_sequential,
     )
 }  # fmt: skip
@@ -175,6 +209,13 @@ def test_same_bits(problem, executor, n_workers, request):
     # One worker has several threads, two have one each.
     own = THREADED if n_workers == 1 and executor in ("processes", "ray") else {}
     check(problem, executor=executor, n_workers=n_workers, **own)
+
+
+@pytest.mark.parametrize(
+    "problem", ["dense_ascent", "tags_ascent", "trees_ascent", "alignments_ascent"]
+)
+def test_same_bits_in_two_processes_of_two_threads(problem):
+    check(problem, executor="processes", n_workers=2, executor_options={"threads_per_worker": 2})
 
 
 @pytest.fixture

@@ -61,9 +61,8 @@ def cut_files(
     """Return n_shards runs of examples of about equal bytes, none of them empty.
 
     The default is 16, or fewer so that each has min_bytes of text. There are fewer (with a warning,
-    if n_shards is given) where there are too few examples, or too few packed files, which are never
-    cut. Only the neighbourhood of possible cuts is read, unless examples are about as long as the
-    runs.
+    if n_shards is given) where there are too few examples, or too few compressed files, which are
+    never cut. Only text around possible cuts is read, unless examples are about as long as runs.
 
     Parameters
     ----------
@@ -146,7 +145,7 @@ def _opened_part(part: Part) -> Iterator[BinaryIO]:
 
 
 def _units(paths: Sequence[str], spacing: int, starts: Starts, what: str) -> list[Part]:
-    """Return parts of `spacing` bytes or more, but for the last of a file; a packed file is one."""
+    """Return parts of `spacing` bytes or more, but for a file's last; a compressed file is one."""
     units: list[Part] = []
     for path in paths:
         is_one = bool(compression(path)) or file_bytes(path) <= spacing

@@ -48,7 +48,7 @@ def sentence_starts(sentences: Sentences) -> Starts:
 
 
 def texts(part: Part) -> Iterator[tuple[int, bytes]]:
-    """As blocks(), without a byte order mark; text that is not UTF-8 is refused with its line."""
+    """Yield the parts of blocks() without a byte order mark; text must be UTF-8."""
     for offset, text in blocks(part):
         if offset == 0 and text.startswith(BYTE_ORDER_MARK):
             offset, text = len(BYTE_ORDER_MARK), text[len(BYTE_ORDER_MARK) :]

@@ -40,7 +40,7 @@ class Alignment:
     candidate_start: int = 0
 
     def pairs(self) -> Iterator[tuple[int, int]]:
-        """The places of the letters that pair up, in both sequences."""
+        """Yield the places of the letters that pair up, in both sequences."""
         i, j = self.start, self.candidate_start
         for column in self.columns or "":
             if column == PAIR:
@@ -70,7 +70,7 @@ class Alignment:
 
     @classmethod
     def of_rows(cls, first: str, second: str, candidate: int = 0) -> Alignment:
-        """The alignment that two rows of equal length show, as FASTA and Stockholm files have it.
+        """Return the alignment of two rows of equal length, as in FASTA and Stockholm files.
 
         "-" is a gap. Columns in which a row has "." are beyond the alignment, and are its first and
         last ones. A column of two gaps is none.
@@ -98,7 +98,7 @@ class Alignment:
 
 
 def as_sequences(x: Any) -> Sequences:
-    """The input, given as (native, candidates), or as an object with these two names."""
+    """Return the input, given as (native, candidates), or as an object with these two names."""
     if isinstance(x, Mapping):
         if x.keys() != {"native", "candidates"}:
             raise DataError(
@@ -120,7 +120,7 @@ def as_sequences(x: Any) -> Sequences:
 
 
 def named(x: Sequences) -> list[tuple[str, str]]:
-    """All sequences, with what messages call them."""
+    """Return all sequences, with their names in messages."""
     return [
         ("native sequence", x.native),
         *((f"candidate {k}", c) for k, c in enumerate(x.candidates)),
@@ -128,7 +128,7 @@ def named(x: Sequences) -> list[tuple[str, str]]:
 
 
 def as_alignment(y: Any, x: Sequences, whole: bool) -> Alignment:
-    """The output, given as an Alignment, the number of a candidate, or an object of the same.
+    """Return the output, given as an Alignment, a candidate's number, or an object of either.
 
     Refused unless it fits its sequences; `whole` alignments have all of their letters.
     """
@@ -168,7 +168,7 @@ def as_alignment(y: Any, x: Sequences, whole: bool) -> Alignment:
 
 
 def decoded(data: Any) -> Any:
-    """The Alignment that a JSON object says; anything else as it is."""
+    """Return the Alignment of a JSON object; other values unchanged."""
     if not isinstance(data, Mapping):
         return data
     unknown = data.keys() - {"candidate", "columns", "start", "candidate_start"}
@@ -187,7 +187,7 @@ def decoded(data: Any) -> Any:
 
 
 def encoded(y: Any) -> Any:
-    """The output in JSON's terms, which `decoded` reads."""
+    """Return the output in JSON's terms, which `decoded` reads."""
     if not isinstance(y, Alignment):
         return y
     data: dict[str, Any] = {"candidate": y.candidate}

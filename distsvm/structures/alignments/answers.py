@@ -13,7 +13,7 @@ from distsvm.workers.shard_worker import ShardWorker
 
 
 def alignments_of(worker: ShardWorker, w: np.ndarray) -> tuple[Ragged, np.ndarray]:
-    """The outputs that w predicts, as the oracle keeps them, and which homologues are found."""
+    """Return the oracle's outputs that w predicts, and which homologues it finds."""
     oracle = _oracle(worker)
     rows = np.arange(oracle.n)
     found = oracle.decode(oracle.view(w), rows)
@@ -21,12 +21,12 @@ def alignments_of(worker: ShardWorker, w: np.ndarray) -> tuple[Ragged, np.ndarra
 
 
 def found(worker: ShardWorker, w: np.ndarray) -> np.ndarray:
-    """Which homologues w finds."""
+    """Return which homologues w finds."""
     return alignments_of(worker, w)[1]
 
 
 def pair_counts(worker: ShardWorker, found: Ragged, which: np.ndarray) -> np.ndarray:
-    """Pairs of letters in these of the outputs: true ones, predicted ones, and both."""
+    """Return the pairs of letters in these outputs: true ones, predicted ones, and both."""
     rows = np.flatnonzero(which)
     return _oracle(worker).pair_counts(rows, found[rows])
 

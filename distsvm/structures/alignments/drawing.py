@@ -17,7 +17,7 @@ CELL, MARGIN = 16, 12  # of the SVG, in pixels
 
 
 def draw_alignment(x: Any, y: Alignment, *, width: int | None = None) -> str:
-    """The alignment as rows of letters, with the places of the first and last letter of each row.
+    """Return the alignment as rows of letters, with the places of each row's first and last.
 
     Between the rows "|" stands for equal letters, ":" for a pair of others.
     """
@@ -45,7 +45,7 @@ def _mark(a: str, b: str) -> str:
 
 
 def alignments_svg(found: Sequence[tuple[Any, Alignment]]) -> str:
-    """Alignments with their inputs, one below the other, as an SVG document."""
+    """Return alignments with their inputs, one below the other, as an SVG document."""
     lines = [draw_alignment(x, y).split("\n") for x, y in found]
     rows = [row for drawing in lines for row in [*drawing, ""]]
     width = 2 * MARGIN + 8.5 * max((len(row) for row in rows), default=1)
@@ -64,13 +64,13 @@ def alignments_svg(found: Sequence[tuple[Any, Alignment]]) -> str:
 
 
 def picture(model: Model) -> tuple[str, str]:
-    """What the report of a run shows of its model."""
+    """Return title and SVG of the picture of a model in the report."""
     assert isinstance(model.task, AlignmentTask)
     return "Scores of pairs of letters", matrix_svg(model.task, model.w)
 
 
 def matrix_svg(task: AlignmentTask, w: np.ndarray) -> str:
-    """The scores of pairs as a coloured table: red for scores above 0, blue for those below."""
+    """Return the scores of pairs as a table: red for scores above 0, blue below."""
     matrix, letters = task.matrix(w), task.letters
     most = float(np.abs(matrix).max()) or 1.0
     size = MARGIN + CELL * (len(letters) + 1)

@@ -77,12 +77,12 @@ class SequenceAligner(CompiledEstimator):
         self.gap_scores_ = tuple(result.model.w[list(trained.gap_features)].tolist())
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The (weighted) share of homologues that are found among their decoys."""
+        """Return the (weighted) share of homologues that are found among their decoys."""
         right = np.concatenate(self._over(X, REQUIRED if y is None else y, found))
         return weighted_share(right, np.ones(right.size), sample_weight)
 
     def matrix_text(self, scale: float | None = None) -> str:
-        """The scores of pairs as text in BLAST's format, which Biopython and parasail read.
+        """Return the scores of pairs as text in BLAST's format, which Biopython and parasail read.
 
         `scale` as in distsvm.structures.alignments.matrix.matrix_text.
         """

@@ -11,7 +11,7 @@ LARGEST = 100
 
 
 def matrix_text(task: AlignmentTask, w: np.ndarray, scale: float | None = None) -> str:
-    """The scores of pairs as text in BLAST's format; gap scores stand in its comments.
+    """Return the scores of pairs as text in BLAST's format; gap scores stand in its comments.
 
     A row is a letter of native sequences, a column one of candidates.
 

@@ -12,7 +12,6 @@ from distsvm import checks
 from distsvm.data.features import frozen
 from distsvm.data.ragged import Ragged, offsets, spread
 from distsvm.data.shard import Names, Shard
-from distsvm.messages import Planes
 from distsvm.oracles.climber import Flat
 from distsvm.oracles.oracle import Oracle
 from distsvm.oracles.packing import Numbering
@@ -115,15 +114,17 @@ class AlignmentOracle(Oracle):
             found = self._align(view.scoring, which, zero, truth)
         else:
             found = self._align(view.scoring, which, self._best(view.scoring, which, truth))
-        planes = Planes.linear(which, found, self.losses(which, found))
+        planes = self.planes_of(which, found, self.losses(which, found))
         value = self.values(view, planes)
         better = value > 0  # the truth where nothing is, be it by rounding
         values = np.where(np.repeat(better, found.lengths), found.values, truth.values)
-        planes = Planes.linear(
-            which, Ragged(values, found.starts), np.where(better, planes.loss, 0.0)
-        )
+        loss = np.where(better, planes.loss, 0.0)
+        planes = self.planes_of(which, Ragged(values, found.starts), loss)
         value = np.where(better, value, 0.0)
         return Separation(planes, value, value, exact=True)
+
+    def least_losses(self, rows: np.ndarray) -> np.ndarray:
+        return np.full(rows.size, float(self.task.loss_scale))
 
     def decode(self, view: AlignmentView, which: np.ndarray) -> Ragged:
         return self._align(view.scoring, which, self._best(view.scoring, which))
@@ -146,7 +147,7 @@ class AlignmentOracle(Oracle):
         return CELL_WORK * float(native @ letters) / max(1, self.n)
 
     def candidate_scores(self, view: AlignmentView, which: np.ndarray) -> Ragged:
-        """The score of the best alignment of every candidate of these examples."""
+        """Return the score of the best alignment of every candidate of these examples."""
         n = self.examples["lengths"].lengths[which]
         of_x, of_y = np.repeat(which, n), spread(self._first[which], n)
         out = np.empty(of_x.size)
@@ -158,12 +159,12 @@ class AlignmentOracle(Oracle):
         return Ragged(out, offsets(n))
 
     def homologues(self, which: np.ndarray) -> np.ndarray:
-        """The true candidate of each of these examples."""
+        """Return the true candidate of each of these examples."""
         truth = self.truths(which)
         return truth.values[truth.starts[:-1]]
 
     def pair_counts(self, which: np.ndarray, outputs: Ragged) -> np.ndarray:
-        """Pairs of letters in the truth, in outputs of the true candidate, and in both."""
+        """Return pairs of letters in the truth, in outputs of the true candidate, and in both."""
         truth = self.truths(which)
         counts = rows.pair_counts(
             frozen(truth.values), frozen(truth.starts), frozen(outputs.values),
@@ -230,7 +231,7 @@ class AlignmentOracle(Oracle):
             raise ValueError(f"row {misfit} is no alignment of its sequences")
 
     def _true_lengths(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """How many letters the native sequences and their homologues have."""
+        """Return the numbers of letters of the native sequences and their homologues."""
         of_y = self._first[which] + self.homologues(which)
         lengths = self.examples["native"].lengths[which], self.examples["lengths"].values[of_y]
         return frozen(lengths[0]), frozen(lengths[1])
@@ -240,7 +241,7 @@ class AlignmentOracle(Oracle):
         return native.values, native.starts, self.examples["candidates"].values, self._starts
 
     def _best(self, scoring: Scoring, which: np.ndarray, truth: Ragged | None = None) -> np.ndarray:
-        """The candidate of highest score (the first of equal ones) but the true one."""
+        """Return the candidate of highest score (the first of equal ones) but the true one."""
         n = self.examples["lengths"].lengths[which]
         if truth is None and (n == 1).all():
             return np.zeros(which.size, np.int64)
@@ -260,7 +261,7 @@ class AlignmentOracle(Oracle):
         candidate: np.ndarray,
         truth: Ragged | None = None,
     ) -> Ragged:
-        """The best alignments with these candidates; with `truth`, of score and loss together."""
+        """Return the best alignments with these candidates; with `truth`, by score plus loss."""
         starts = offsets(self._row_lengths[which])
         out, best = np.empty(starts[-1], np.int16), np.empty(which.size)
         of_y = self._first[which] + candidate
@@ -274,7 +275,7 @@ class AlignmentOracle(Oracle):
         return Ragged(out, starts)
 
     def _row(self, x: Sequences, y: Any) -> np.ndarray:
-        """The row of a true output; its alignment is UNKNOWN where it is not given."""
+        """Return the row of a true output; its alignment is UNKNOWN where it is not given."""
         y = self.task.checked_output(x, y)
         row = np.full(1 + len(x.native) + max(map(len, x.candidates)), rows.END, np.int16)
         row[0] = y.candidate

@@ -31,7 +31,7 @@ class Scoring(NamedTuple):
 
     @classmethod
     def of(cls, matrix: np.ndarray, open_: float, extend: float, local: bool) -> Scoring:
-        """The scoring of a square matrix and two scores of gaps."""
+        """Return the scoring of a square matrix and two scores of gaps."""
         k = len(matrix)
         S = np.zeros((k + 1, k + 1), matrix.dtype)
         S[:k, :k] = matrix

@@ -17,7 +17,7 @@ from distsvm.kinds import Kind, choice, text, truth
 from distsvm.messages import Summary
 from distsvm.options import check_fields, option
 from distsvm.oracles.shared_options import loss_scale_option
-from distsvm.oracles.task import Task
+from distsvm.oracles.task import PENALTIES, Task
 from distsvm.structures.alignments.alignment import (
     Alignment,
     Sequences,
@@ -122,7 +122,7 @@ class AlignmentTask(Task):
     # --- what prepare() learns -------------------------------------------------------------
 
     def scan(self, shard: Shard) -> Summary:
-        """The letters as labels; n_columns: the most letters of a pair."""
+        """Return the letters as labels; n_columns: the most letters of a pair."""
         if hasattr(shard.x, "n_rows"):
             raise DataError(
                 f"{shard.source}: the examples are rows of features, expected sequences"
@@ -201,17 +201,17 @@ class AlignmentTask(Task):
         return self.n_pairs, self.dim - 1
 
     def matrix(self, w: np.ndarray) -> np.ndarray:
-        """The scores of pairs: a row a letter of native sequences, a column one of candidates."""
+        """Return the scores of pairs: rows are letters of native sequences, columns others."""
         k = len(self.letters)
         return w[self.pair_features].reshape(k, k)
 
     def scoring(self, w: np.ndarray) -> Scoring:
-        """The scores of w, as the search takes them."""
+        """Return the scores of w as arguments of the search."""
         open_, extend = (float(w[feature]) for feature in self.gap_features)
         return Scoring.of(self.matrix(w), open_, extend, self.is_local)
 
     def reference_weights(self) -> np.ndarray:
-        """The w by which alignments that are not given are found."""
+        """Return the w that finds alignments that are not given."""
         if self.reference is not None:
             return self.reference
         w = np.full(self.dim, -1.0)
@@ -229,7 +229,7 @@ class AlignmentTask(Task):
         return numbers
 
     def encoded_letters(self, sequence: str) -> np.ndarray:
-        """The numbers of the letters."""
+        """Return the numbers of the letters."""
         codes = np.frombuffer(sequence.encode("utf-32-le", "surrogatepass"), np.uint32)
         numbers = self._number[np.minimum(codes, self._number.size - 1)]
         wrong = numbers == MOST_LETTERS
@@ -253,6 +253,11 @@ class AlignmentTask(Task):
     @property
     def rescalings(self) -> frozenset[str]:  # type: ignore[override]
         return frozenset({"margin"} if self.losses == "residues" else {"margin", "slack"})
+
+    @property
+    def penalties(self) -> frozenset[str]:
+        """All where every decoy has one loss, so that the best one is the most violated."""
+        return PENALTIES if self.losses == "zero-one" else frozenset({"linear"})
 
     @property
     def largest_loss(self) -> float:  # type: ignore[override]
@@ -319,7 +324,7 @@ class AlignmentTask(Task):
         return float(len(native)) * sum(map(len, candidates))
 
     def checked_output(self, x: Sequences, y: Any) -> Alignment:
-        """The true output, refused where it does not fit its sequences or the loss."""
+        """Return the true output, refused where it does not fit its sequences or the loss."""
         y = as_alignment(y, x, not self.is_local)
         n = len(x.candidates)
         if self.losses == "residues" and y.columns is None:
@@ -343,7 +348,7 @@ class AlignmentTask(Task):
                 )
 
     def carry(self, w: np.ndarray, earlier: Task) -> np.ndarray:
-        """The earlier scores of letters that both alphabets have, and of gaps; zeros for others."""
+        """Return the earlier scores of gaps and common letters, and zeros for other letters."""
         if not isinstance(earlier, AlignmentTask):
             raise ConfigError(
                 message("{start}: the earlier model is for {}", type(earlier).__name__)

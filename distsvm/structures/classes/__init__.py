@@ -7,8 +7,17 @@ _HOME = "distsvm.structures.classes"
 STRUCTURE = Structure(
     name="classes",
     title="classes",
-    tasks={"binary": f"{_HOME}.task:BinaryTask", "multiclass": f"{_HOME}.task:MulticlassTask"},
-    estimators=(f"{_HOME}.estimator:BinarySVC", f"{_HOME}.estimator:MulticlassSVC"),
+    tasks={
+        "binary": f"{_HOME}.task:BinaryTask",
+        "multiclass": f"{_HOME}.task:MulticlassTask",
+        "kernel-binary": f"{_HOME}.kernel_task:KernelBinaryTask",
+        "kernel-multiclass": f"{_HOME}.kernel_task:KernelMulticlassTask",
+    },
+    estimators=(
+        f"{_HOME}.estimator:BinarySVC",
+        f"{_HOME}.estimator:MulticlassSVC",
+        f"{_HOME}.kernel_estimator:KernelSVC",
+    ),
     reads=("svmlight", "parquet", "jsonl"),
     options=f"{_HOME}.options:OPTIONS",
     predictions=f"{_HOME}.predictions:PREDICTIONS",

@@ -90,7 +90,7 @@ class ClassClimber(Climber):
         self._z_bias = np.array(self._bias)
 
     def _own_bias(self) -> np.ndarray:
-        """The constant feature's weights in w + u."""
+        """Return the constant feature's weights in w + u."""
         return frozen(self._bias + (self._z_bias - self._bias) / self._sigma)
 
     def _bias_change(self) -> np.ndarray:

@@ -25,13 +25,13 @@ class ClassSVC(ClassifierMixin, TrainedEstimator):
     """The common base of the classifiers, without the task."""
 
     task_class: ClassVar[type[ClassTask]]
+    form_class: ClassVar[type[LinearForm]] = LinearForm
 
     loss: Any = usual(ClassTask, "losses")
     loss_scale: float = usual(ClassTask, "loss_scale")
     fit_intercept: bool = True
     intercept_scaling: float = usual(ClassTask, "intercept_scaling")
     class_weight: Any = usual(ClassTask, "class_weight")
-    scale: bool = usual(ClassTask, "scale")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ClassSVC:
         """Train until the gap is certified.
@@ -45,27 +45,24 @@ class ClassSVC(ClassifierMixin, TrainedEstimator):
             At a given C, 2 is the same as the example twice. The default of C does not depend on
             the scale of the weights. A class whose weights are all 0 is still a class.
         """
-        form = self._form()
+        form = self.form_class(self)
         data = form.training_data(X, y, sample_weight)
         self._check_classes(form.classes)
-        self._train(self._task(), data)
+        self._train(self._task(form.classes), data)
         form.keep()
         return self
-
-    def _form(self) -> LinearForm:
-        return LinearForm(self)
 
     def _check_classes(self, classes: np.ndarray) -> None:
         if classes.size < 2:
             only = classes.tolist()[0]
             raise DataError(f"y has one class, {only!r}; at least two classes are needed")
 
-    def _task(self) -> ClassTask:
+    def _task(self, classes: np.ndarray) -> ClassTask:
         intercept = intercept_value(self.fit_intercept, self.intercept_scaling)
         return declared_task(self.task_class, self, intercept_scaling=intercept)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return X @ coef_.T + intercept_.
+        """Return the scores of classes; for linear ones X @ coef_.T + intercept_.
 
         Returns
         -------
@@ -74,12 +71,12 @@ class ClassSVC(ClassifierMixin, TrainedEstimator):
             that a positive number means classes_[1].
         """
         check_is_fitted(self)
-        return LinearForm(self).decision(X)
+        return self.form_class(self).decision(X)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class with the highest score, the first of them in a tie."""
         check_is_fitted(self)
-        return LinearForm(self).predict(X)
+        return self.form_class(self).predict(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the (weighted) share of right rows; a label that is no class is wrong."""
@@ -93,9 +90,16 @@ class ClassSVC(ClassifierMixin, TrainedEstimator):
         return tags
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class LinearClassSVC(ClassSVC):
+    """The common base of the linear ones, which may scale features."""
+
+    scale: bool = usual(ClassTask, "scale")
+
+
 @documented(declared(ClassTask).values(), arguments("formulation"))
 @dataclass(kw_only=True, eq=False, repr=False)
-class MulticlassSVC(ClassSVC):
+class MulticlassSVC(LinearClassSVC):
     """A linear classifier of k ≥ 2 classes: Crammer and Singer's SVM, trained to a certified gap.
 
     min_w ½‖w‖² + C·Σ c_i·H_i(w) / Σ c_i, with H_i(w) = max_ŷ Δ(y_i, ŷ) + s_ŷ(x_i) − s_{y_i}(x_i),
@@ -142,7 +146,7 @@ class MulticlassSVC(ClassSVC):
         return super()._config() | {"formulation": self.formulation}
 
 
-class BinarySVC(ClassSVC):
+class BinarySVC(LinearClassSVC):
     """A linear classifier of two classes, trained to a certified gap.
 
     min_w ½‖w‖² + C·Σ c_i·H_i(w) / Σ c_i, with H_i(w) = max(0, Δ − y_i·⟨w, x_i⟩) for margin

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from distsvm.cli.strongest import both_sides, listed, side_lines, times
 from distsvm.errors import ConfigError
 from distsvm.kinds import path
 from distsvm.model import Model
+from distsvm.structures.classes.kernel_task import KernelClassTask
 from distsvm.structures.classes.task import BinaryTask, ClassTask
 
 FLAGS = {"names": "--names"}
@@ -32,7 +34,12 @@ def add(group: Group) -> None:
 def facts(args: argparse.Namespace, model: Model) -> dict[str, Any]:
     task = model.task
     assert isinstance(task, ClassTask)
-    return common_facts(task) | {"top_features": top_features(model, args.top, names_of(args))}
+    names = names_of(args)
+    if not isinstance(task, KernelClassTask):
+        return common_facts(task) | {"top_features": top_features(model, args.top, names)}
+    if names is not None:
+        raise ConfigError("--names: a kernel function gives features no weights")
+    return common_facts(task) | kernel_facts(task, model.w)
 
 
 def common_facts(task: ClassTask) -> dict[str, Any]:
@@ -43,9 +50,24 @@ def common_facts(task: ClassTask) -> dict[str, Any]:
         "index_base": task.index_base,
         "intercept_scaling": task.intercept_scaling,
         "scaled": task.scaler is not None,
+        "map": None if task.features is None else task.features.in_words(),
         "loss": "zero-one" if isinstance(task.losses, str) else "cost matrix",
         "loss_scale": task.loss_scale,
     }
+
+
+def kernel_facts(task: KernelClassTask, w: np.ndarray) -> dict[str, Any]:
+    """Return the kernel function, the number of support vectors, and ‖w‖."""
+    V, rows = w.reshape(-1, task.n_codes), task.anchor_rows
+    square = float(V[-1] @ V[-1])
+    if not task.function.needs_square:  # its values among anchors are not in the model
+        for part, values in task.function.blocks(rows, rows):
+            square += float(np.sum((values @ V[:-1]) * V[part.start : part.stop]))
+    norm = math.nan if task.function.needs_square else math.sqrt(max(0.0, square))
+    return {
+        "kernel": task.function.to_json(), "n_support": rows.n_rows, "norm": norm,
+        "top_features": [],
+    }  # fmt: skip
 
 
 def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -54,7 +76,21 @@ def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("classes", f"{len(facts['classes'])}: {listed(facts['classes'])}"),
         ("features", f"{count(facts['n_features'])} and {intercept}{scaled}"),
+        *([] if facts["map"] is None else [("map", facts["map"])]),
         ("loss", times(facts["loss"], facts["loss_scale"])),
+        *_kernel_rows(facts),
+    ]
+
+
+def _kernel_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    if "kernel" not in facts:
+        return []
+    parameters = dict(facts["kernel"])
+    name = parameters.pop("name")
+    shown = ", ".join(f"{key} {value}" for key, value in parameters.items())
+    return [
+        ("kernel", f"{name}{', ' if shown else ''}{shown}"),
+        ("support vectors", count(facts["n_support"])),
     ]
 
 

@@ -20,6 +20,9 @@ from distsvm.estimators.validation import (
 from distsvm.structures.classes.predictor import ClassPredictor
 from distsvm.structures.classes.task import ClassTask
 
+MAPPED_ROWS = 1 << 14
+"""Rows that a feature map has in memory at a time."""
+
 
 class LinearForm(EstimatorForm):
     """Rows of a table with labels; after fit there are classes_, coef_ and intercept_."""
@@ -75,8 +78,12 @@ class LinearForm(EstimatorForm):
         predictor: Any = self.estimator.model_.predictor
         assert isinstance(predictor, ClassPredictor)
         # As fit had as many columns and finite values, which were checked again.
-        oracle = predictor.over(as_rows(checked_features(self.estimator, X)))
-        assert oracle is not None
-        for rows in all_chunks(oracle):
-            scores = oracle.scores(predictor.view, rows)
-            yield scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+        given = as_rows(checked_features(self.estimator, X), ordered=False)
+        task: Any = self.estimator.model_.task
+        some = given.n_rows if task.features is None else MAPPED_ROWS
+        for start in range(0, given.n_rows, some):
+            oracle = predictor.over(given.rows(start, min(start + some, given.n_rows)))
+            assert oracle is not None
+            for rows in all_chunks(oracle):
+                scores = oracle.scores(predictor.view, rows)
+                yield scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from distsvm.kinds import Kind, Or, Table, number, plain_label
+from distsvm.kinds import Kind, number
+from distsvm.oracles.label_weights import LabelWeight
 from distsvm.wording import Form, Message
 
 
@@ -17,33 +15,8 @@ class LossChoice(Kind):
     )
 
 
-class ClassWeight(Or):
-    """ "balanced", or a weight for each of some labels: LABEL=WEIGHT,… in a shell.
-
-    A label in double quotes is always text.
-    """
+class ClassWeight(LabelWeight):
+    """Factors of classes' examples."""
 
     def __init__(self) -> None:
-        super().__init__(_Weights(number(least=0)), "balanced")
-        form = Form(
-            "'balanced', a dict of label to weight ≥ 0, or None",
-            "balanced, or LABEL=WEIGHT with commas between them and no weight below 0",
-            '"balanced", or a table of numbers ≥ 0',
-        )
-        self.expected = Message(form)
-
-
-class _Weights(Table):
-    def name(self, text: str) -> Any:
-        return plain_label(text)
-
-    def to_toml(self, value: Any) -> Any:
-        if not isinstance(value, Mapping):
-            return value
-        return {_label_text(label): weight for label, weight in value.items()}
-
-
-def _label_text(label: Any) -> str:
-    """Return the text that plain_label reads as this label."""
-    text = str(label)
-    return f'"{text}"' if isinstance(label, str) and plain_label(text) != label else text
+        super().__init__(number(least=0), "≥ 0")

@@ -12,10 +12,24 @@ from distsvm.cli.parser import ABSENT, Group
 from distsvm.cli.parts import Options
 from distsvm.cli.small_files import read_text
 from distsvm.errors import ConfigError
+from distsvm.feature_maps.options import (
+    OF_BASES,
+    check_named,
+    low_rank_map,
+    options_with_kernel,
+    without_map,
+)
 from distsvm.kinds import Constant
 from distsvm.options import declared
 from distsvm.oracles.task import Task
-from distsvm.structures.classes.task import ClassTask
+from distsvm.structures.classes.kernel_task import KernelBinaryTask, KernelMulticlassTask
+from distsvm.structures.classes.task import BinaryTask, ClassTask, MulticlassTask
+
+WITH_KERNEL: dict[type[Task], type[Task]] = {
+    BinaryTask: KernelBinaryTask,
+    MulticlassTask: KernelMulticlassTask,
+}
+"""What a task becomes where a kernel function is named."""
 
 
 def add(group: Group) -> None:
@@ -31,6 +45,11 @@ def make(
     """Return the task; losses that are none of these words are the file of a cost matrix."""
     if given.get("losses", "zero-one") not in words:
         given = {**given, "losses": cost_matrix(given["losses"], words)}
+    check_named(given)
+    if OF_BASES.keys() & given.keys():
+        made: dict[str, Any] = {"features": low_rank_map(given)}
+        return task_class(**without_map(given), **made)
+    task_class = WITH_KERNEL.get(task_class, task_class) if "kernel" in given else task_class
     return task_class(**given)
 
 
@@ -68,4 +87,4 @@ def cost_matrix(path: str, words: Sequence[str] = ("zero-one",)) -> np.ndarray:
     return np.array(rows)
 
 
-OPTIONS = Options(declared(ClassTask), add=add, make=make, files=files)
+OPTIONS = Options({**declared(ClassTask), **options_with_kernel()}, add=add, make=make, files=files)

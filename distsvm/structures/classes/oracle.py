@@ -58,7 +58,7 @@ class ClassOracle(Oracle):
 
     def __init__(self, task: ClassTask, shard: Shard, rescaling: str) -> None:
         super().__init__(task, shard, rescaling)
-        self.rows = _shifted(shard.x, task, shard)  # type: ignore[arg-type]
+        self.rows = task.mapped(_shifted(shard.x, task, shard))  # type: ignore[arg-type]
         self.truth: np.ndarray | None = None
         self.others: list[Any] = []  # true labels that are no classes; see ClassTask.encode
         if shard.y is not None:
@@ -110,13 +110,17 @@ class ClassOracle(Oracle):
         return scores
 
     def separate(self, view: Any, rows: np.ndarray) -> Separation:
+        return self.separate_scores(self.scores(view, rows), rows)
+
+    def separate_scores(self, scores: np.ndarray, rows: np.ndarray) -> Separation:
+        """The most violated classes, given ⟨w, Ψ(x, ŷ)⟩ of every class, shape (m, k)."""
         output, q, value = (
             np.empty(rows.size, np.int32),
             np.empty(rows.size),
             np.empty(rows.size),
         )
         class_kernels.most_violated(
-            self.scores(view, rows),
+            scores,
             self.truths(rows),
             self._searched,
             self.slack,
@@ -142,7 +146,7 @@ class ClassOracle(Oracle):
         return np.full(rows.size, tabled[tabled > 0].min(initial=np.inf))
 
     def features(self, rows: np.ndarray, outputs: Any) -> Flat:
-        """The row, scaled and with the constant feature, times the class's code."""
+        """Return the row, scaled and with the constant feature, times the class's code."""
         n_codes, last = self.task.n_codes, self.scale.size - 1
         if isinstance(self.rows, DenseRows):
             columns = np.tile(np.arange(last + 1), rows.size)
@@ -204,12 +208,14 @@ class ClassOracle(Oracle):
 
     def sequential(
         self, formulation: str, weight: np.ndarray, C_share: float, seed: int, block: int,
-        n_apart: int = 1, team: Any = None,
+        n_apart: int = 1, team: Any = None, shrinking: str = "gap",
     ) -> SequentialBlock:  # fmt: skip
-        """A block of the sequential dual method; see there."""
+        """Return a block of the sequential dual method; see there."""
         from distsvm.structures.classes.sequential import SequentialBlock
 
-        return SequentialBlock(self, formulation, weight, C_share, seed, block, n_apart, team)
+        return SequentialBlock(
+            self, formulation, weight, C_share, seed, block, n_apart, team, shrinking
+        )
 
     def call_work(self) -> float:
         return CALL_WORK * float(self.rows.costs().mean()) * self.task.n_codes
@@ -265,7 +271,7 @@ class ClassOracle(Oracle):
         return Counter(map(str, self._unseen_rows()[1]))
 
     def _unseen_rows(self) -> tuple[np.ndarray, list[Any]]:
-        """The rows whose true labels are no classes, and these labels."""
+        """Return the rows whose true labels are no classes, and these labels."""
         if self.truth is None:
             return np.zeros(0, np.int64), []
         rows = np.flatnonzero(self.truth >= self.n_outputs)
@@ -316,7 +322,7 @@ class ClassOracle(Oracle):
         return new
 
     def beside(self, rows: Rows) -> ClassOracle:
-        """An oracle like this one of other rows, which have no labels."""
+        """Return an oracle like this one of other rows, which have no labels."""
         new: ClassOracle = object.__new__(type(self))  # as copy.copy, in a fifth of its time
         vars(new).update(vars(self))
         if isinstance(rows, DenseRows):
@@ -356,18 +362,18 @@ class ClassOracle(Oracle):
 
 
 def _shifted(x: Rows, task: ClassTask, shard: Shard) -> Rows:
-    """The rows with columns counted from 0, refused if they do not fit the task."""
+    """Return the rows with columns counted from 0, refused if they do not fit the task."""
     if isinstance(x, DenseRows):
-        if x.n_columns != task.n_features:
+        if x.n_columns != task.n_columns:
             raise DataError(
-                f"the data ({shard.source}) has {x.n_columns} features, expected {task.n_features}"
+                f"the data ({shard.source}) has {x.n_columns} features, expected {task.n_columns}"
             )
         return DenseRows(frozen(x.values))
     base = 0 if x.zero_based else task.index_base
-    if x.n_columns - base > task.n_features:
+    if x.n_columns - base > task.n_columns:
         raise DataError(
             f"the data ({shard.source}) has {x.n_columns - base} features, "
-            f"expected {task.n_features}"
+            f"expected {task.n_columns}"
         )
     columns = x.columns
     if base:
@@ -377,7 +383,7 @@ def _shifted(x: Rows, task: ClassTask, shard: Shard) -> Rows:
                 f"model was trained on counts columns from {base}"
             )
         columns = columns - base
-    return SparseRows(frozen(x.values), frozen(columns), frozen(x.starts), task.n_features)
+    return SparseRows(frozen(x.values), frozen(columns), frozen(x.starts), task.n_columns)
 
 
 def _dense_codes(codes: Codes, r: int) -> np.ndarray | None:
@@ -391,6 +397,6 @@ def _dense_codes(codes: Codes, r: int) -> np.ndarray | None:
 
 
 def _runs(row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of runs of equal ones, and where each run starts (and, last, where all end)."""
+    """Return the rows of runs of equal ones, the starts of the runs, and the last end."""
     starts = np.flatnonzero(np.concatenate([[True], row[1:] != row[:-1]])[: row.size])
     return row[starts], np.append(starts, row.size)

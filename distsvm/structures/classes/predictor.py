@@ -24,9 +24,7 @@ class ClassPredictor(Predictor):
     frame: ClassOracle
 
     def __init__(self, task: ClassTask, w: np.ndarray) -> None:
-        none = SparseRows(
-            np.zeros(0), np.zeros(0, np.int32), np.zeros(2, np.int32), task.n_features
-        )
+        none = SparseRows(np.zeros(0), np.zeros(0, np.int32), np.zeros(2, np.int32), task.n_columns)
         super().__init__(task.oracle(Shard(none, None, None), "margin"), w)
 
     def bound(self, inputs: Any) -> ClassOracle | None:
@@ -37,8 +35,9 @@ class ClassPredictor(Predictor):
         return self.over(as_rows(inputs))
 
     def over(self, rows: DenseRows | SparseRows) -> ClassOracle | None:
-        """An oracle of rows whose values are known to be finite."""
+        """Return an oracle of rows whose values are finite."""
         base = 0 if isinstance(rows, DenseRows) or rows.zero_based else None
-        if base is None or rows.n_columns != self.frame.task.n_features or not rows.n_rows:
+        task = self.frame.task
+        if base is None or rows.n_columns != task.n_columns or not rows.n_rows:
             return None
-        return self.frame.beside(rows)
+        return self.frame.beside(task.mapped(rows))

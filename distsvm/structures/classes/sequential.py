@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from distsvm import checks
-from distsvm.messages import Ascended, Ascent, Holding
+from distsvm.messages import Ascended, Ascent, Holding, Planes
 from distsvm.oracles.climber import Visits
 from distsvm.structures.classes.sequential_form import Lists, form_of
+from distsvm.structures.classes.sequential_loops import Done, Loops
 from distsvm.vectors import Vector, compact
+from distsvm.workers.support import SupportTable
 
 if TYPE_CHECKING:
     from distsvm.structures.classes.oracle import ClassOracle
 
-PIECE_WORK = 2e7
-"""Products of one call of a kernel, after which the time is looked at: some 10 ms."""
-DONE_SHARE = 0.2
-"""Loops over the free examples end when they show less than this part of the gap before them."""
-MOST_WORK = 2.0
-"""Or when their products are so many times those of a loop over all."""
-
 
 class SequentialBlock:
-    """One block: loops over the free examples, and then one over all, a round.
-
-    A free example has an α that is at no bound; its visit looks only at the classes with α > 0.
-    What a loop over all sees before each step is nearly the gap of the α that it began with.
+    """One block: the α of its examples, and rounds of loops over them.
 
     Parameters
     ----------
@@ -45,19 +37,24 @@ class SequentialBlock:
         Blocks that raise the dual at once.
     team : optional
         Threads whose `map` judges pieces of the examples side by side.
+    shrinking : str
+        See Loops.
     """
 
     def __init__(
         self, oracle: ClassOracle, formulation: str, weight: np.ndarray, C_share: float,
         seed: int = 0, block: int = 0, n_apart: int = 1, team: Any = None,
+        shrinking: str = "gap",
     ) -> None:  # fmt: skip
         # One block's changes stay where they are: to pack them would take as long as a loop.
         self._packed: Callable[[np.ndarray], Vector] = compact if n_apart > 1 else np.asarray
-        self._map = map if team is None else team.map
         self.oracle, self.weight, self.formulation = oracle, weight, formulation
         self.seed, self.block, self.number = seed, block, 0
         self.form = form_of(oracle, formulation, C_share * weight, oracle.slack)
-        self._hinge = np.zeros(oracle.n)
+        self._loops = Loops(
+            self.form, float(weight.sum()), shrinking, map if team is None else team.map,
+            oracle.is_late,
+        )  # fmt: skip
         self._before = self.form.lists.copy()
 
     def round(self, w: np.ndarray, point: np.ndarray | None, todo: Ascent) -> Ascended:
@@ -67,23 +64,24 @@ class SequentialBlock:
         self.number = todo.number
         form = self.form
         self._before = form.lists.copy()
-        upper, n_calls, n_visits, total, late = math.inf, 0, 0, Visits(), False
+        upper, done = math.inf, Done(0, 0, Visits(), False)
         holding, u = None, np.zeros(w.size)
         if todo.ask == "all":
             holding = self.holding()
             upper, n_calls = self._judge(form.weights(w if point is None else point))
-            late = n_calls < self.oracle.n
+            done = done._replace(n_calls=n_calls, late=n_calls < self.oracle.n)
         else:
             Z = form.weights(w)
-            n_calls, n_visits, total, late = self._loops(Z, todo)
+            done = self._loops.round(Z, todo, np.random.default_rng(self._seed()))
             u = form.change(Z, w, todo.sigma)
         gap = float(form.duals.gap.sum())
         n_support = int(form.duals.filled.sum())
         return Ascended(
-            u=self._packed(u), linear=total.linear, gain=total.gain, holding=holding, upper=upper,
-            exact=True, gap=gap, held_gap=gap, n_calls=n_calls, n_visits=n_visits,
+            u=self._packed(u), linear=done.total.linear, gain=done.total.gain, holding=holding,
+            upper=upper, exact=True, gap=gap, held_gap=gap, n_calls=done.n_calls,
+            n_visits=done.n_visits,
             n_planes=n_support, n_support=n_support, n_refused=0, n_bytes=form.n_bytes,
-            work=total.work, lost=lost, late=late,
+            work=done.total.work, lost=lost, late=done.late,
         )  # fmt: skip
 
     def rescale(self, C_share: float, factor: float, taken: float) -> None:
@@ -103,57 +101,30 @@ class SequentialBlock:
         a, b = self.form.sum(self._before)
         return Holding(self._packed(a), b, self.number)
 
+    def support(self, taken: float) -> SupportTable:
+        """The classes with α > 0 if this part of the last round's changes was taken."""
+        now, oracle = self.form.lists, self.oracle
+        self._settle(taken)
+        lists, self.form.lists = self.form.lists, now
+        filled = np.arange(lists.output.shape[1]) < lists.filled[:, None]
+        row, slot = np.nonzero(filled & (lists.alpha > 0))
+        output, alpha = oracle.outputs(lists.output[row, slot]), lists.alpha[row, slot]
+        planes = Planes.linear(row, output, oracle.losses(row, output))
+        # With slack rescaling these α are those of planes that are not multiplied by their loss.
+        unit = oracle.zero_one if oracle.slack else 1.0
+        return SupportTable.of(oracle, planes, alpha / unit, self.number)
+
     def _settle(self, taken: float) -> None:
         if taken < 1:
             self.form.mixed(self._before, taken)
 
     def _judge(self, Z: np.ndarray) -> tuple[float, int]:
-        """Σ c_i·H_i at Z, infinite if the time is over before, and the number of those judged."""
+        """Σ c_i·H_i at Z, and the number of those judged; infinite and 0 if it is late."""
+        hinge = self._loops.judge(np.arange(self.oracle.n), Z)
+        if hinge is None:
+            return math.inf, 0
         unit = self.oracle.zero_one if self.oracle.slack else 1.0
-
-        def judge(rows: np.ndarray) -> int:
-            if self.oracle.is_late():
-                return 0
-            self.form.judge(rows, Z, self._hinge)
-            return rows.size
-
-        done = sum(self._map(judge, self._pieces(np.arange(self.oracle.n))))
-        if done < self.oracle.n:
-            return math.inf, done
-        return unit * float(self.weight @ self._hinge), done
-
-    def _loops(self, Z: np.ndarray, todo: Ascent) -> tuple[int, int, Visits, bool]:
-        """A round's loops: visits of all classes, others, what they brought, whether it is late."""
-        form, total, n_visits = self.form, Visits(), 0
-        all_rows, drawn = np.arange(self.oracle.n), np.random.default_rng(self._seed())
-        free, goal = form.free(all_rows), DONE_SHARE * float(form.duals.gap.sum())
-        most = MOST_WORK * float(form.entries.starts[-1]) * form.k
-        while free.size and math.isfinite(goal):
-            found, late = self._loop(drawn.permutation(free), False, Z, todo)
-            total, n_visits = total.plus(found), n_visits + free.size
-            if late:
-                return 0, n_visits, total, True
-            if total.work > most or float(form.duals.gap[free].sum()) <= goal:
-                break
-            free = form.free(free)
-        found, late = self._loop(drawn.permutation(all_rows), True, Z, todo)
-        return self.oracle.n, n_visits, total.plus(found), late
-
-    def _loop(
-        self, rows: np.ndarray, whole: bool, Z: np.ndarray, todo: Ascent
-    ) -> tuple[Visits, bool]:
-        total = Visits()
-        for some in self._pieces(rows):
-            if self.oracle.is_late():
-                return total, True
-            total = total.plus(self.form.visit(some, whole, todo.sigma, todo.tol, Z))
-        return total, False
-
-    def _pieces(self, rows: np.ndarray) -> Iterator[np.ndarray]:
-        mean = max(1.0, float(self.form.entries.starts[-1]) * self.form.k / max(1, self.oracle.n))
-        size = max(1, int(PIECE_WORK / mean))
-        for start in range(0, rows.size, size):
-            yield rows[start : start + size]
+        return unit * float(self.weight @ hinge), self.oracle.n
 
     def _seed(self) -> list[int]:
         return [self.seed, self.block, self.number]
@@ -165,7 +136,10 @@ class SequentialBlock:
 
     def state(self, rows: np.ndarray | None = None) -> dict[str, np.ndarray]:
         """Everything that a later run needs to go on with the same bits: α, and no planes."""
-        own = {"number": np.array(self.number), "gap": self.form.duals.gap}
+        own = {
+            "number": np.array(self.number), "gap": self.form.duals.gap,
+            "level": np.array(self._loops.level),
+        }  # fmt: skip
         for name, lists in (("", self.form.lists), ("before_", self._before)):
             filled = np.arange(lists.output.shape[1]) < lists.filled[:, None]
             own |= {
@@ -185,6 +159,8 @@ class SequentialBlock:
         lists, before = (self._lists(state, name) for name in ("", "before_"))
         self.number, self._before, self.form.lists = number, before, lists
         self.form.duals.gap[:] = gap
+        if "level" in state:  # earlier versions had none
+            self._loops.level = float(checks.finite("level", state["level"][None], 1)[0])
         return True
 
     def _lists(self, state: dict[str, np.ndarray], name: str) -> Lists:

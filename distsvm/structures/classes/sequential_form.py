@@ -57,10 +57,11 @@ class Form(ABC):
         self.entries = _entries(oracle)
         self.losses = ClassLosses(oracle.truths(np.arange(oracle.n)), q, oracle.matrix,
                                   oracle.square_norms)  # fmt: skip
+        self._weights: np.ndarray | None = None
         n, size = oracle.n, self._first_size()
         self.duals = Duals(
             np.zeros((n, size), np.int32), np.zeros((n, size)), np.zeros(n, np.int32), total,
-            np.full(n, np.inf),
+            np.full(n, np.inf), np.full(n, np.inf),
         )  # fmt: skip
 
     def _first_size(self) -> int:
@@ -84,13 +85,16 @@ class Form(ABC):
     # --- weights ---------------------------------------------------------------------------
 
     def weights(self, w: np.ndarray) -> np.ndarray:
-        """Z for these w, shape (d + 1, k): a copy."""
-        Z = np.array(w).reshape(self.oracle.scale.size, -1)
+        """Z for these w, shape (d + 1, k): a copy, which lasts until the next call."""
+        Z = self._weights
+        if Z is None:  # a new array each time would take as long as a loop where w is long
+            Z = self._weights = np.empty((self.oracle.scale.size, self.k))
+        np.copyto(Z, w.reshape(Z.shape))
         _multiply(Z, self.oracle.scale)
         return Z
 
     def change(self, Z: np.ndarray, w: np.ndarray, sigma: float) -> np.ndarray:
-        """u, of which w had none and Z has σ times; in the place of Z."""
+        """u, of which w had none and Z has σ times; in the place of Z, until its next call."""
         _multiply(Z, 1.0 / np.where(self.oracle.scale > 0, self.oracle.scale, 1.0))
         Z -= w.reshape(Z.shape)
         if self.oracle.scale[-1] == 0:  # without an intercept its weights stay where they are
@@ -100,7 +104,7 @@ class Form(ABC):
         return Z.ravel()
 
     def sum(self, lists: Lists) -> tuple[np.ndarray, float]:
-        """Σ α·p, of length dim, and Σ α·q."""
+        """Return Σ α·p, of length dim, and Σ α·q."""
         out = np.zeros((self.oracle.scale.size, self.k))
         plain = self.entries._replace(square=self.oracle.scale)
         truth = self.losses.truth
@@ -108,7 +112,7 @@ class Form(ABC):
         return out.ravel(), self.sum_of_losses(lists)
 
     def sum_of_losses(self, lists: Lists) -> float:
-        """Σ α·q."""
+        """Return Σ α·q."""
         return float(dual_lists.sum_losses(self.losses, *map(frozen, lists)))
 
     # --- visits ----------------------------------------------------------------------------
@@ -129,6 +133,11 @@ class Form(ABC):
         n = dual_lists.free_rows(frozen(rows), self.simplex, self.duals, out)
         return out[:n]
 
+    def n_values(self, rows: np.ndarray) -> int:
+        """How many values of g visits of the free classes of these rows compute."""
+        rows = frozen(rows)
+        return int(dual_lists.count_values(rows, self.simplex, self.alone, self.duals))
+
     def _grow(self) -> None:
         lists, n = self.lists, self.oracle.n
         size = min(self.k - 1, int(GROWTH * lists.output.shape[1]) + 1)
@@ -136,7 +145,7 @@ class Form(ABC):
 
     @staticmethod
     def _room(lists: Lists, n: int, size: int) -> Lists:
-        """The same lists with room for so many classes."""
+        """Return the same lists with room for so many classes."""
         output, alpha = np.zeros((n, size), np.int32), np.zeros((n, size))
         output[:, : lists.output.shape[1]] = lists.output
         alpha[:, : lists.alpha.shape[1]] = lists.alpha
@@ -268,7 +277,7 @@ FORMS = {WESTON_WATKINS: BoxesForm, ONE_VS_REST: RestForm}
 
 
 def form_of(oracle: ClassOracle, formulation: str, total: np.ndarray, slack: bool) -> Form:
-    """The dual of a formulation, whose α are at most these totals.
+    """Return the dual of a formulation, whose α are at most these totals.
 
     With slack rescaling and one loss L of every mistake, a hinge is L times that of loss 1.
     """
@@ -288,7 +297,7 @@ def _multiply(Z: np.ndarray, factors: np.ndarray) -> None:
 
 
 def _entries(oracle: ClassOracle) -> Entries:
-    """The rows as the kernels take them: dense ones that are mostly 0 as sparse ones."""
+    """Return the rows as the kernels take them: dense ones that are mostly 0 as sparse ones."""
     rows, square = oracle.rows, frozen(oracle.scale**2)
     if not isinstance(rows, DenseRows):
         values, columns, starts = oracle.sparse()

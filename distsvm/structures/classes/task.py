@@ -7,6 +7,7 @@ multiclass unless codes are given.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -15,13 +16,16 @@ import numpy as np
 from scipy import sparse
 
 from distsvm import checks
-from distsvm.data.features import DenseRows, SparseRows, as_rows, frozen
+from distsvm.data.features import DenseRows, Rows, SparseRows, as_rows, frozen
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
+from distsvm.feature_maps import FeatureMap
+from distsvm.feature_maps.base import same_map
 from distsvm.kernels.codes import Codes, codes_of
 from distsvm.kinds import number, truth
 from distsvm.messages import Summary, feature_name
 from distsvm.options import checked, option
+from distsvm.oracles.label_weights import weights_of_labels
 from distsvm.oracles.shared_options import loss_scale_option
 from distsvm.oracles.task import LATER, PENALTIES, Circumstances, Task
 from distsvm.structures.classes.kernels.losses import Losses
@@ -56,6 +60,8 @@ class ClassTask(Task):
         What their fields declare.
     classes : array of labels, or None
         None takes the labels that the data has, in increasing order.
+    features : FeatureMap, optional
+        What maps every row; then `n_features` counts what the map gives. See distsvm.feature_maps.
     """
 
     losses: Any = option(
@@ -85,6 +91,7 @@ class ClassTask(Task):
     index_base: int = 0
     scaler: np.ndarray | None = None
     class_weights: np.ndarray | None = None
+    features: FeatureMap | None = field(default=None, metadata=LATER)
 
     rescalings: ClassVar[frozenset[str]] = frozenset({"margin", "slack"})
     compiled: ClassVar[bool] = True
@@ -93,19 +100,23 @@ class ClassTask(Task):
     suited_solver: ClassVar[str] = "sequential-dual"
     capabilities: ClassVar[frozenset[str]] = frozenset({"planes", "steps", "sequential"})
     enumerates: ClassVar[bool] = True
+    SOME_COLUMNS: ClassVar[int] = 16
     MANY_COLUMNS: ClassVar[int] = 100
-    """From here on one block of the dual ascent is faster than cuts, whose number grows with the
-    columns that matter (benchmarks/defaults.py)."""
+    """From here on one block of the sequential dual method, or of multi-plane, is faster than cuts,
+    whose number grows with the columns that matter (benchmarks/sequential_dual.py auto)."""
 
     def choose_solver(self, here: Circumstances) -> str:
         """As measured: steps of the dual for one block of many columns in memory, else cuts."""
-        few = here.n_columns is not None and here.n_columns < self.MANY_COLUMNS
-        if few or here.limited or not here.one_block:
+        if self.splits:
+            return "one-slack"
+        found = here.n_columns if self.features is None else self.features.n_features
+        n_columns = math.inf if found is None else found
+        if n_columns < self.SOME_COLUMNS or here.limited or not here.one_block:
             return "one-slack"
         try:
             self.check_formulation(CRAMMER_SINGER, here.rescaling)
         except ConfigError:
-            return "multi-plane"
+            return "one-slack" if n_columns < self.MANY_COLUMNS else "multi-plane"
         return self.suited_solver
 
     def check_formulation(self, formulation: str, rescaling: str) -> None:
@@ -137,7 +148,20 @@ class ClassTask(Task):
             )
         # Ranges take a vector of the length of a row; where rows are huge, only if they are needed.
         n_columns = getattr(shard.x, "n_columns", 0)
-        return summarise(shard, ranges=self.scale or n_columns <= RANGED_COLUMNS)
+        found = summarise(shard, ranges=self.scale or n_columns <= RANGED_COLUMNS)
+        if self.features is None or self.features.is_prepared:
+            return found
+        labels = None if shard.y is None or not self.splits else np.asarray(shard.y)
+        seen = self.features.sees(shard.x, shard.first, labels, weight=shard.weight)
+        return replace(found, seen=seen)
+
+    @property
+    def splits(self) -> bool:
+        """Whether each mapped feature is for one class alone.
+
+        Two classes with one function span the same with the basis inputs of either class.
+        """
+        return False
 
     def prepare(self, summary: Summary) -> ClassTask:
         labels = summary.labels
@@ -154,18 +178,42 @@ class ClassTask(Task):
         n_features = summary.n_columns - base
         if n_features < 1:
             raise DataError("the data has no features at all")
-        scaler = self._scaler(summary, base)
+        features, scaler = self.features, None
+        if features is None:
+            scaler = self._scaler(summary, base)
+        else:
+            features = self._map_of(features, summary, base)
+            n_features = features.n_features
         task = replace(
             self,
             classes=_plain_labels(classes),
             n_features=n_features,
             index_base=base,
             scaler=scaler,
+            features=features,
             class_weights=self._weights_of(classes, summary),
         )
         task.loss_table()  # refuses a matrix that does not fit
         task.sparse_codes()  # and codes
         return task
+
+    def _map_of(self, features: FeatureMap, summary: Summary, base: int) -> FeatureMap:
+        """Return the map, made from what was seen of the rows unless it is made already."""
+        if self.scale:
+            raise ConfigError(
+                message(
+                    "{}: a kernel function takes the features as they are; scale them before",
+                    Setting("scale", True),
+                )
+            )
+        if not features.is_prepared:
+            features = features.prepared(summary.seen.shifted(base))
+        elif features.n_columns < summary.n_columns - base:
+            raise DataError(
+                f"the data has {summary.n_columns - base} features, the feature map takes "
+                f"{features.n_columns}"
+            )
+        return features
 
     def _check_classes(self, classes: np.ndarray) -> None:
         if classes.dtype.kind not in "biufUSO":
@@ -203,24 +251,12 @@ class ClassTask(Task):
     def _weights_of(self, classes: np.ndarray, summary: Summary) -> np.ndarray | None:
         if self.class_weight is None:
             return None
+        assert summary.labels is not None
+        assert summary.counts is not None
+        counts = np.zeros(classes.size)
+        counts[np.searchsorted(classes, summary.labels)] = summary.counts
         given = checked(self, "class_weight")
-        if isinstance(given, str):
-            assert summary.labels is not None
-            assert summary.counts is not None
-            counts = np.zeros(classes.size)
-            counts[np.searchsorted(classes, summary.labels)] = summary.counts
-            return summary.weight / (classes.size * np.where(counts > 0, counts, 1.0))
-        weights = np.ones(classes.size)
-        for label, weight in given.items():
-            place = np.flatnonzero(classes == label)
-            if not place.size:
-                raise ConfigError(
-                    message(
-                        "{class_weight} names {}, which is not a class of the data", repr(label)
-                    )
-                )
-            weights[place[0]] = weight
-        return weights
+        return weights_of_labels("class_weight", given, classes, counts, summary.weight)
 
     def check_loaded(self) -> None:
         if not isinstance(self.classes, np.ndarray) or self.classes.ndim != 1:
@@ -235,6 +271,8 @@ class ClassTask(Task):
         for name, size in (("scaler", self.n_features), ("class_weights", self.classes.size)):
             if getattr(self, name) is not None:
                 checks.finite(name, getattr(self, name), size)
+        if self.features is not None and self.features.n_features != self.n_features:
+            raise ValueError(f"{self.n_features} features, the feature map gives others")
         self.loss_table()
         self.sparse_codes()
 
@@ -278,6 +316,26 @@ class ClassTask(Task):
     @property
     def dim(self) -> int:  # type: ignore[override]
         return (self.n_features + 1) * self.n_codes
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the rows as they are given: `n_features` unless they are mapped."""
+        return self.n_features if self.features is None else self.features.n_columns
+
+    @property
+    def growth(self) -> float:  # type: ignore[override]
+        return 1.0 if self.features is None else self.features.growth
+
+    @property
+    def certified_for(self) -> str:  # type: ignore[override]
+        return "" if self.features is None else self.features.certified_for
+
+    def map_facts(self) -> dict[str, Any] | None:
+        return None if self.features is None else self.features.facts()
+
+    def mapped(self, rows: Rows) -> Rows:
+        """Return rows, whose columns count from 0, as the kernels take them."""
+        return rows if self.features is None else self.features.transform(rows)
 
     @property
     def zero_one(self) -> float:
@@ -353,7 +411,10 @@ class ClassTask(Task):
         return products if codes is None else products @ codes.T
 
     def joint_features(self, x: Any, y: Any) -> SparseVector:
-        row = np.append(np.asarray(x, dtype=np.float64), 1.0) * self.feature_scale()
+        given: Any = np.asarray(x, dtype=np.float64)
+        if self.features is not None:
+            given = self.features.transform(as_rows(given[None])).values[0]
+        row = np.append(given, 1.0) * self.feature_scale()
         number, codes = self._number(y), self.code_table()
         own = (np.arange(self.n_codes) == number) * 1.0 if codes is None else codes[number]
         psi = np.outer(row, own).ravel()
@@ -397,7 +458,10 @@ class ClassTask(Task):
                     type(self).__name__,
                 )
             )
-        if earlier.n_features > self.n_features:
+        if (self.features, earlier.features) != (None, None):
+            if not same_map(self.features, earlier.features):
+                raise ConfigError(message("{start}: the earlier model has another feature map"))
+        elif earlier.n_features > self.n_features:
             raise ConfigError(
                 message(
                     "{start}: the earlier model has {} features, this data {}",
@@ -460,9 +524,28 @@ class MulticlassTask(ClassTask):
 
     codes: Any = field(default=None, metadata=LATER)
 
+    @property
+    def splits(self) -> bool:
+        return self.features is not None and self.features.is_split
+
+    @property
+    def capabilities(self) -> frozenset[str]:  # type: ignore[override]
+        return frozenset({"planes"}) if self.splits else ClassTask.capabilities
+
+    def oracle(self, shard: Shard, rescaling: str) -> ClassOracle:
+        if not self.splits:
+            return super().oracle(shard, rescaling)
+        from distsvm.structures.classes.pairs import PairOracle
+
+        return PairOracle(self, shard, rescaling)
+
     def code_table(self) -> np.ndarray | None:
         if self.codes is None:
             return None
+        if self.splits:
+            raise ConfigError(
+                message("codes and {}: expected shared", Setting("basis_reading", "pairs"))
+            )
         try:
             codes = np.asarray(self.codes, dtype=np.float64)
         except (TypeError, ValueError) as error:

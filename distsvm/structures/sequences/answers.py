@@ -1,6 +1,6 @@
-"""What a worker can say of the tags in its shard: scores, and the best few of each sequence.
+"""A worker's answers about the tags of its shard: scores, and the k best of each sequence.
 
-Functions of a module, so that they can be sent to the workers of any executor.
+These are functions of a module, because they are sent to the workers of any executor.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from distsvm.workers.shard_worker import ShardWorker
 
 
 def tag_scores(worker: ShardWorker, w: np.ndarray) -> TagScores:
-    """Tokens, sequences and entities that w's predictions get right."""
+    """Return the counts of tokens, sequences and entities that w predicts correctly."""
     gold, predicted = tags_of(worker, w)
     return score_tags(gold, predicted)
 
 
 def tags_of(worker: ShardWorker, w: np.ndarray) -> tuple[TagRows, TagRows]:
-    """The true tags and those that w predicts, both in the task's numbers."""
+    """Return the true tags and those that w predicts, both in the task's numbers."""
     oracle = worker.oracle
     assert isinstance(oracle, SequenceOracle)
     gold = oracle.true_tags()
@@ -32,7 +32,7 @@ def tags_of(worker: ShardWorker, w: np.ndarray) -> tuple[TagRows, TagRows]:
 
 
 def best_tags(worker: ShardWorker, w: np.ndarray, k: int) -> list[list[tuple[list[str], float]]]:
-    """The k best tag sequences of each example with their scores ⟨w, Ψ⟩, best first."""
+    """Return the k best tag sequences of each example with their scores ⟨w, Ψ⟩, best first."""
     oracle = worker.oracle
     assert isinstance(oracle, SequenceOracle)
     return ranked_tags(oracle, oracle.view(w), k)

@@ -12,6 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from distsvm.errors import ConfigError
 from distsvm.estimators.compiled import REQUIRED, CompiledEstimator, weighted_share
+from distsvm.estimators.low_rank import LowRankArguments
+from distsvm.estimators.task_arguments import declared_task
+from distsvm.feature_maps.options import low_rank_map, options_with_kernel
 from distsvm.options import declared, documented, usual
 from distsvm.structures.sequences.answers import best_tags, ranked_tags, tag_scores, tags_of
 from distsvm.structures.sequences.oracle import SequenceOracle
@@ -20,17 +23,21 @@ from distsvm.structures.sequences.task import SequenceTask
 from distsvm.workers.shard_worker import ShardWorker
 
 
-@documented(declared(SequenceTask).values())
+@documented(declared(SequenceTask).values(), options_with_kernel().values())
 @dataclass(kw_only=True, eq=False, repr=False)
-class SequenceTagger(CompiledEstimator):
+class SequenceTagger(LowRankArguments, CompiledEstimator):
     """A tagger of sequences (Viterbi search, transitions of first or second order), certified.
 
     X is a list of sequences, each a list of tokens, each a dict of features to values or a list of
     feature names, as python-crfsuite takes them; y is a list of lists of str. Or X names CoNLL,
     CoNLL-U or SVM-HMM files, which hold the tags.
 
+    With a kernel function, tokens are dicts of numbers, and the emissions of tags are low-rank
+    functions of them: the gap is certified for that low-rank problem.
+
     Parameters
     ----------
+    {}
     {}
     data_options : dict, optional
         For files, what their reader takes: format, tag, word, templates; see open_data. Files for
@@ -60,6 +67,14 @@ class SequenceTagger(CompiledEstimator):
     min_count: int = usual(SequenceTask, "min_count")
     hash_bits: int | None = usual(SequenceTask, "hash_bits")
     unfit: str = usual(SequenceTask, "unfit")
+    transition_scale: float = usual(SequenceTask, "transition_scale")
+    transition_features: str | None = usual(SequenceTask, "transition_features")
+    tag_weight: Any = usual(SequenceTask, "tag_weight")
+    kernel: Any = None
+
+    def _task(self) -> SequenceTask:
+        features = None if self.kernel is None else low_rank_map(vars(self))
+        return declared_task(SequenceTask, self, features=features)
 
     @property
     def classes_(self) -> np.ndarray:
@@ -82,7 +97,7 @@ class SequenceTagger(CompiledEstimator):
         return [ranked for part in parts for ranked in part]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of tokens whose tag is right; tokens have the weights of their sequences."""
+        """Return the share of tokens with the right tag, with the weights of their sequences."""
         parts = self._over(X, REQUIRED if y is None else y, _tokens_right)
         right, lengths = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         return weighted_share(right, lengths, sample_weight)

@@ -1,4 +1,4 @@
-"""Sequences given as Python objects, as a few flat lists and arrays; made by loops in C."""
+"""Sequences of Python objects as a few flat lists and arrays, made by loops in C."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class FlatTokens(NamedTuple):
 
 
 def flat_tokens(inputs: Sequence[Any]) -> FlatTokens | None:
-    """Tokens that are all lists of names, or all dicts; None where some are neither.
+    """Return tokens that are all lists of names, or all dicts; None for other tokens.
 
     Texts of dicts are part of their names, and values of 0 are left out. Lists may have a name
     more than once; their values are int8 where no token has enough for a larger sum.
@@ -74,7 +74,7 @@ def flat_tokens(inputs: Sequence[Any]) -> FlatTokens | None:
 
 
 def _may_meet(names: set[Any]) -> bool:
-    """Whether a name may be another one with ":text" behind it, so that both are one feature."""
+    """Return whether a name may be equal to another one with ":text" behind it."""
     return any(
         type(name) is not str
         or any(name[:place] in names for place, sign in enumerate(name) if sign == ":")

@@ -1,4 +1,4 @@
-"""Many names in little memory: one array of bytes; found and merged by 64-bit keys, checked."""
+"""Many names in one array of bytes, which 64-bit keys find and merge."""
 
 from __future__ import annotations
 
@@ -64,19 +64,20 @@ class Names:
         )
 
     def tolist(self) -> list[str]:
-        return [raw.decode("utf-8", "surrogatepass") for raw in self._raw()]
+        return [raw.decode("utf-8", "surrogatepass") for raw in self.raw()]
 
-    def _raw(self) -> list[bytes]:
+    def raw(self) -> list[bytes]:
+        """The bytes of each name."""
         data, starts = self.data.tobytes(), self.starts.tolist()
         return [data[a:b] for a, b in pairwise(starts)]
 
     def in_order(self) -> Names:
-        """The names sorted by their bytes, which is the order of their letters' numbers."""
-        return self._of(sorted(self._raw()))
+        """Return the names sorted by their bytes, which is the order of their letters' numbers."""
+        return self._of(sorted(self.raw()))
 
     @cached_property
     def keys(self) -> np.ndarray:
-        """An int64 for each name, the same everywhere."""
+        """An int64 for each name, equal in all processes."""
         keys = np.empty(len(self), dtype=np.uint64)
         name_bytes.fill_keys(frozen(self.data), frozen(self.starts), keys)
         return keys.view(np.int64)
@@ -87,7 +88,7 @@ class Names:
         return self.keys[order], order
 
     def find(self, names: Names) -> np.ndarray:
-        """The place of each of these names among the own ones, which differ; −1 where it is not."""
+        """Return the place of each of the others among these names, −1 where it is missing."""
         keys, order = self._index
         if not keys.size:
             return np.full(len(names), -1)
@@ -96,13 +97,13 @@ class Names:
         found = np.empty(len(names), dtype=np.int64)
         found[given] = np.where(keys[place] == names.keys[given], order[place], -1)
         here = np.flatnonzero(found >= 0)
-        found[here[~_equal(names, here, self, found[here])]] = -1
+        found[here[~equal_names(names, here, self, found[here])]] = -1
         return found
 
 
 @dataclass(frozen=True, eq=False)
 class NameCounts:
-    """Different names, and how often each was seen."""
+    """Different names, and the number of times of each."""
 
     names: Names
     counts: np.ndarray
@@ -112,7 +113,7 @@ class NameCounts:
 
 
 def merged(parts: Sequence[NameCounts]) -> NameCounts:
-    """All different names of some parts, with the sums of their counts; in no order that counts."""
+    """Return all different names of the parts with the sums of their counts, in any order."""
     if len(parts) == 1:
         return parts[0]
     data = np.concatenate([np.zeros(0, np.uint8), *(part.names.data for part in parts)])
@@ -122,7 +123,7 @@ def merged(parts: Sequence[NameCounts]) -> NameCounts:
     counts = np.concatenate([np.zeros(0, np.int64), *(part.counts for part in parts)])
     own, first, group = np.unique(keys, return_index=True, return_inverse=True)
     other = np.flatnonzero(first[group] != np.arange(keys.size))
-    same = _equal(every, other, every, first[group[other]])
+    same = equal_names(every, other, every, first[group[other]])
     if not same.all():  # about one chance in 10⁸ for a million names
         i = int(other[~same][0])
         a, b = every.name(i), every.name(int(first[group[i]]))
@@ -133,8 +134,8 @@ def merged(parts: Sequence[NameCounts]) -> NameCounts:
     return NameCounts(names, sums)
 
 
-def _equal(a: Names, i: np.ndarray, b: Names, j: np.ndarray) -> np.ndarray:
-    """Whether name i[n] of a is name j[n] of b, for each n."""
+def equal_names(a: Names, i: np.ndarray, b: Names, j: np.ndarray) -> np.ndarray:
+    """Return for each n whether name i[n] of a is name j[n] of b."""
     same = np.empty(i.size, dtype=bool)
     name_bytes.fill_same(
         frozen(a.data), frozen(a.starts), frozen(i), frozen(b.data), frozen(b.starts), frozen(j),

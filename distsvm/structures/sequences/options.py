@@ -8,6 +8,12 @@ from typing import Any
 from distsvm.cli.parts import Options
 from distsvm.cli.small_files import read_text
 from distsvm.errors import ConfigError
+from distsvm.feature_maps.options import (
+    check_named,
+    low_rank_map,
+    options_with_kernel,
+    without_map,
+)
 from distsvm.kinds import Kind, Plain, Unfit, whole
 from distsvm.options import declared, option
 from distsvm.oracles.task import Task
@@ -67,7 +73,9 @@ class SentenceOptions:
 
 
 def make(task_class: type[Task], given: dict[str, Any]) -> Task:
-    task: Any = task_class(**given)
+    check_named(given)
+    made: dict[str, Any] = {"features": low_rank_map(given)} if "kernel" in given else {}
+    task: Any = task_class(**without_map(given), **made)
     task.check_settings()
     if task.min_count > 1 and task.hash_bits is not None:
         raise ConfigError(
@@ -76,4 +84,4 @@ def make(task_class: type[Task], given: dict[str, Any]) -> Task:
     return task
 
 
-OPTIONS = Options(declared(SequenceTask), make=make)
+OPTIONS = Options({**declared(SequenceTask), **options_with_kernel()}, make=make)

@@ -26,16 +26,18 @@ from distsvm.oracles.packing import Numbering
 from distsvm.oracles.search import Separation
 from distsvm.structures.sequences.kernels import (
     path_parts,
+    step_features,
     viterbi,
     viterbi_counts,
     viterbi_many,
     viterbi_planes,
     viterbi_tokens,
 )
-from distsvm.structures.sequences.packing import broken_rules, packed, tokens_of, truth_of
+from distsvm.structures.sequences.packing import broken_rules, packed, steps_of, tokens_of, truth_of
 from distsvm.structures.sequences.rows import TagRows
 from distsvm.structures.sequences.totals import SequenceTotal
 from distsvm.structures.sequences.view import Chain, View, chain_view
+from distsvm.structures.sequences.weights_of_tags import counted
 from distsvm.vectors import add_into
 
 if TYPE_CHECKING:
@@ -43,12 +45,16 @@ if TYPE_CHECKING:
 
 PIECE_BYTES = 4 << 20
 CALL_WORK = 0.3
-"""A product of the search, many side by side, in terms of one of a climber's, from all over w."""
+"""The cost of a product in the search, whose reads are side by side, over one in a climber."""
 COMMON = 0.01
-"""Of the tokens: blocks pull a feature that so many have the same way, and one of few each its own
+"""Share of the tokens: blocks change a feature of this share in one direction, a rare one apart
 (measured on English tags)."""
 COUNT_BYTES = 1 << 30
-"""What the search by the number of wrong tags may take for one sequence."""
+"""Limit of the memory of the search by the number of wrong tags for one sequence."""
+NO_STARTS = frozen(np.zeros(1, np.int64))
+
+Prices = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""A chain of kernels/viterbi.py."""
 
 
 class SequenceOracle(Oracle):
@@ -69,7 +75,12 @@ class SequenceOracle(Oracle):
         self.hamming = task.losses == "hamming"
         self.n_labels = n_labels = task.tags().size
         self.no_bias = frozen(np.zeros(n_labels))
+        self.no_step_bias = frozen(np.zeros(n_labels * n_labels if task.n_steps else 0))
+        self.no_steps = frozen(np.zeros((0, n_labels, n_labels)))
         self.forbidden = task.forbidden()
+        # Of a wrong tag, by the true one; the last is that of tags that the task does not know.
+        weights = np.ones(n_labels) if task.tag_weights is None else task.tag_weights
+        self.costs = frozen(task.loss_scale * np.append(weights, 1.0))
         self._measure()
         self._times: tuple[np.ndarray, float] | None = None
         self._by_count = False
@@ -78,10 +89,12 @@ class SequenceOracle(Oracle):
     def _measure(self) -> None:
         self.extent = int(self.starts[-1])
         self.piece = self.piece_of(self.extent / max(1, self.n))
+        self.step_tokens = steps_of(self.tokens, self.starts, self.task)
 
     def piece_of(self, mean_extent: float) -> int:
         # A piece's emission scores stay in the processor's cache.
-        fitting = PIECE_BYTES / (8 * self.n_labels * max(1.0, mean_extent))
+        width = self.n_labels * (1 + self.n_labels if self.task.n_steps else 1)
+        fitting = PIECE_BYTES / (8 * width * max(1.0, mean_extent))
         return power_of_two(min(MOST_SEQUENCES, fitting))
 
     def penalise(self, penalty: str) -> None:
@@ -93,11 +106,20 @@ class SequenceOracle(Oracle):
         splits = not self.slack and self.q_is_loss
         self._by_count = self.hamming and not splits and self.truth is not None
         if self._by_count:
+            units, unit = counted(self.costs[:-1] / self.task.loss_scale)
+            self.units, self.unit = frozen(np.append(units, 1)), unit * self.task.loss_scale
             self._check_memory()
 
     def _check_memory(self) -> None:
         n_states = self.n_labels**self.task.order
-        n_bytes = 8 * n_states * self.lengths * (self.lengths + 3) // 2
+        codes = self._known(self.all_truth().values)
+        counts = self.units[codes] if codes.size else codes.astype(np.int64)
+        ends = self.starts[1:]
+        # Token t of a sequence has a row for every sum of the units up to t.
+        total = np.append(0, np.cumsum(counts))
+        rows = np.append(0, np.cumsum(total[1:]))
+        n_rows = rows[ends] - rows[self.starts[:-1]] + self.lengths * (1 - total[self.starts[:-1]])
+        n_bytes = 8 * n_states * n_rows
         large = np.flatnonzero(n_bytes > COUNT_BYTES)
         if large.size:
             i = int(large[0])
@@ -117,58 +139,66 @@ class SequenceOracle(Oracle):
 
     def view(self, w: np.ndarray) -> View:
         emissions = frozen(self.task.parts(w).emissions)
-        return View(emissions, chain_view(self.chain_parts(w[emissions.size :]), self.forbidden))
+        parts, scale = self.chain_parts(w[emissions.size :]), self.task.transition_scale
+        steps = parts.steps.reshape(-1, self.n_labels**2)
+        U = frozen(steps if scale == 1 else scale * steps)
+        return View(emissions, chain_view(parts, self.forbidden, scale), U)
 
     def chain_parts(self, chain: np.ndarray) -> Chain:
-        """The parts of w behind the emissions, or of anything like it, as views."""
+        """Return views of the parts of w (or of a vector of its form) behind the emissions."""
         return Chain(*replace(self.task, n_features=0).parts(chain)[1:])
 
-    def emissions(self, view: View, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Scores of all tags of these sequences' tokens, (n_tokens, L), and where each starts."""
+    def scores(self, view: View, rows: np.ndarray) -> tuple[np.ndarray, Prices, np.ndarray]:
+        """Return scores of all tags of the tokens, (n_tokens, L), the chain, and the starts."""
         lengths = self.lengths[rows]
         tokens = spread(self.starts[rows], lengths)
-        return self._emissions_of(view, tokens), frozen(offsets(lengths))
+        return *self._scores_of(view, tokens), frozen(offsets(lengths))
 
-    def _emissions_of(self, view: View, tokens: np.ndarray) -> np.ndarray:
-        out = np.empty((tokens.size, self.n_labels))
-        row_kernels.sparse_products(*self.sparse(), frozen(tokens), view.V, self.no_bias, out)
-        return frozen(out)
+    def _scores_of(self, view: View, tokens: np.ndarray) -> tuple[np.ndarray, Prices]:
+        tokens, out = frozen(tokens), np.empty((tokens.size, self.n_labels))
+        row_kernels.sparse_products(*self.sparse(), tokens, view.V, self.no_bias, out)
+        steps = self.no_steps
+        if self.step_tokens is not None:
+            own = np.empty((tokens.size, self.no_step_bias.size))
+            given = (*self.step_tokens.arrays(), tokens, view.U, self.no_step_bias)
+            row_kernels.sparse_products(*given, own)
+            steps = frozen(own.reshape(-1, self.n_labels, self.n_labels))
+        return frozen(out), (*view.chain, steps)
 
     def separate(self, view: View, rows: np.ndarray) -> Separation:
-        emissions, starts = self.emissions(view, rows)
+        emissions, chain, starts = self.scores(view, rows)
         truth = frozen(self.all_truth()[rows].values)
         output = np.empty(truth.size, np.int16)
         if not self.hamming:
-            output = self._best_but_truth(view, emissions, starts, truth)
+            output = self._best_but_truth(chain, emissions, starts, truth)
         elif self._by_count:
-            counts = np.arange(self.lengths[rows].max(initial=0) + 1)
-            q_of_count = frozen(self.q_of(self.task.loss_scale * counts))
+            units = self.units[truth]
+            most = self.lengths[rows].max(initial=0) * units.max(initial=1)
+            q_of_count = frozen(self.q_of(self.unit * np.arange(most + 1)))
             viterbi_counts.most_violated_by_count(
-                emissions, starts, truth, q_of_count, self.slack, *view.chain, output
+                emissions, starts, truth, frozen(units), q_of_count, self.slack, *chain, output
             )
         else:
             viterbi.best_paths(
-                emissions, starts, truth, self.task.loss_scale, *view.chain, output,
+                emissions, starts, truth, frozen(self.costs[truth]), *chain, output,
                 np.empty(rows.size),
             )  # fmt: skip
         found = Ragged(output, starts)
         loss, value = self.losses(rows, found), np.empty(rows.size)
         q = self.q_of(loss)
-        viterbi_planes.path_values(
-            emissions, starts, truth, output, q, self.slack, *view.chain, value
-        )
+        viterbi_planes.path_values(emissions, starts, truth, output, q, self.slack, *chain, value)
         if q is not loss:
             loss[q == 0] = 0.0
         return Separation(Planes(rows, found, q, loss), value, value, exact=True)
 
     def least_losses(self, rows: np.ndarray) -> np.ndarray:
-        return np.full(rows.size, float(self.task.loss_scale))
+        return np.full(rows.size, self.costs[:-1].min())
 
     def _best_but_truth(
-        self, view: View, emissions: np.ndarray, starts: np.ndarray, truth: np.ndarray
+        self, chain: Prices, emissions: np.ndarray, starts: np.ndarray, truth: np.ndarray
     ) -> np.ndarray:
-        """The best path that is not the truth; the truth where there is no other."""
-        paths, scores = _many(view, emissions, starts, 2)
+        """Return the best path that is not the truth; the truth where there is no other."""
+        paths, scores = _many(chain, emissions, starts, 2)
         m = starts.size - 1
         best = paths[np.arange(0, 2 * m, 2)].values
         right = _wrong(best, truth, starts) == 0
@@ -177,12 +207,20 @@ class SequenceOracle(Oracle):
         return np.where(np.repeat(alone, np.diff(starts)), truth, chosen)
 
     def values(self, view: View, planes: Planes) -> np.ndarray:
-        values, truth = np.empty(len(planes)), self.all_truth()
-        viterbi_planes.plane_values(
-            *self.sparse(), self.starts, truth.values, frozen(planes.row),
-            frozen(planes.output.starts), frozen(planes.output.values), frozen(planes.q),
-            self.slack, view.V, *view.chain, values,
+        values = np.empty(len(planes))
+        paths = (
+            self.starts, self.all_truth().values, frozen(planes.row),
+            frozen(planes.output.starts), frozen(planes.output.values),
         )  # fmt: skip
+        viterbi_planes.plane_values(
+            *self.sparse(), *paths, frozen(planes.q), self.slack, view.V, *view.chain, values
+        )
+        if self.step_tokens is not None:
+            margins = np.empty(len(planes))
+            step_features.step_margins(
+                *self.step_tokens.arrays(), *paths, view.U, self.n_labels, margins
+            )
+            values -= planes.q * margins if self.slack else margins
         return values
 
     def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
@@ -212,11 +250,14 @@ class SequenceOracle(Oracle):
         return PlaneParts(*path_parts.parts_of_paths(
             *self.sparse(), self.starts, self.all_truth().values, frozen(planes.row),
             frozen(planes.output.starts), frozen(planes.output.values), frozen(factors),
-            self.task.n_features, self.n_labels, self.task.order == 2,
+            self.task.n_features, self.n_labels, self.task.order == 2, self.task.transition_scale,
+            *self._sparse_steps(), self.task.n_chain,
         ))  # fmt: skip
 
     def part_values(self) -> np.ndarray:
-        return self.tokens.values
+        if self.step_tokens is None:
+            return self.tokens.values
+        return np.concatenate([self.tokens.values, self.step_tokens.values])
 
     def flat(self, planes: Planes) -> Flat:
         starts, _, factor, at, entries, weights = self.parts(planes)
@@ -230,7 +271,9 @@ class SequenceOracle(Oracle):
     def call_work(self) -> float:
         n_tokens, n_entries = float(self.starts[-1]), float(self.tokens.starts[-1])
         steps = self.n_labels ** (self.task.order + 1)
-        return CALL_WORK * (n_entries * self.n_labels + n_tokens * steps) / max(1, self.n)
+        n_steps = 0.0 if self.step_tokens is None else float(self.step_tokens.starts[-1])
+        work = n_entries * self.n_labels + n_tokens * steps + n_steps * self.n_labels**2
+        return CALL_WORK * work / max(1, self.n)
 
     def total(self, dim: int) -> SequenceTotal:
         return SequenceTotal(self)
@@ -241,8 +284,8 @@ class SequenceOracle(Oracle):
         output = np.empty(int(self.lengths[rows].sum()), np.int16)
         done = 0
         for piece in self.chunks(rows):
-            emissions, starts = self.emissions(view, piece)
-            self._fill_best(view, emissions, starts, piece, output[done : done + starts[-1]])
+            emissions, chain, starts = self.scores(view, piece)
+            self._fill_best(chain, emissions, starts, piece, output[done : done + starts[-1]])
             done += int(starts[-1])
         return Ragged(output, offsets(self.lengths[rows]))
 
@@ -252,29 +295,30 @@ class SequenceOracle(Oracle):
             rows = np.arange(first, min(first + self.piece, self.n))
             starts = self.starts[first : first + rows.size + 1]
             a, b = starts[0], starts[-1]
-            emissions = self._emissions_of(view, np.arange(a, b))
-            self._fill_best(view, emissions, frozen(starts - a), rows, output[a:b])
+            emissions, chain = self._scores_of(view, np.arange(a, b))
+            self._fill_best(chain, emissions, frozen(starts - a), rows, output[a:b])
         return Ragged(output, self.starts)
 
     def _fill_best(
-        self, view: View, emissions: np.ndarray, starts: np.ndarray, rows: np.ndarray,
+        self, chain: Prices, emissions: np.ndarray, starts: np.ndarray, rows: np.ndarray,
         output: np.ndarray,
     ) -> None:  # fmt: skip
         """Write the best paths of these sequences to `output`."""
         no_truth, score = frozen(np.zeros(output.size, np.int16)), np.empty(rows.size)
-        viterbi.best_paths(emissions, starts, no_truth, 0.0, *view.chain, output, score)
+        no_costs = frozen(np.zeros(output.size))
+        viterbi.best_paths(emissions, starts, no_truth, no_costs, *chain, output, score)
         self._check_possible(rows, score)
 
     def n_best(self, view: View, rows: np.ndarray, k: int) -> tuple[Ragged, Ragged]:
-        """The k best distinct outputs of each of these sequences, best first, and their scores.
+        """Return the k best distinct outputs of each sequence, best first, and their scores.
 
-        Row i of the scores holds those of example i, fewer than k where it has fewer outputs; the
+        Row i of the scores is of example i, with fewer than k where it has fewer outputs. The
         outputs of all examples follow one another, each example's as many as its scores.
         """
         outputs, scores = [], []
         for piece in self.chunks(rows):
-            emissions, starts = self.emissions(view, piece)
-            paths, score = _many(view, emissions, starts, k)
+            emissions, chain, starts = self.scores(view, piece)
+            paths, score = _many(chain, emissions, starts, k)
             self._check_possible(piece, score[:, 0])
             kept = score > -np.inf
             outputs.append(paths[np.flatnonzero(kept)])
@@ -290,17 +334,25 @@ class SequenceOracle(Oracle):
             )
 
     def losses(self, rows: np.ndarray, outputs: Ragged) -> np.ndarray:
-        wrong = _wrong(outputs.values, self.all_truth()[rows].values, outputs.starts)
+        truth = self.all_truth()[rows]
+        if self.task.tag_weights is not None:
+            costs = self.costs[self._known(truth.values)] * (outputs.values != truth.values)
+            return np.bincount(np.repeat(np.arange(rows.size), truth.lengths), costs, rows.size)
+        wrong = _wrong(outputs.values, truth.values, outputs.starts)
         return self.task.loss_scale * (wrong if self.hamming else np.minimum(wrong, 1)).astype(
             np.float64
         )
+
+    def _known(self, codes: np.ndarray) -> np.ndarray:
+        """The codes of tags, one more than the last for all that the task does not know."""
+        return np.minimum(codes, self.n_labels)
 
     def public(self, outputs: Ragged) -> list[list[str]]:
         tags = self.task.tags()[outputs.values].tolist()
         return [tags[a:b] for a, b in pairwise(outputs.starts.tolist())]
 
     def beside(self, tokens: SparseRows, starts: np.ndarray) -> SequenceOracle:
-        """An oracle like this one of other sequences, which have no tags."""
+        """Return the oracle of other sequences, which have no tags, with this one's task."""
         new: SequenceOracle = object.__new__(type(self))  # as copy.copy, in a fifth of its time
         vars(new).update(vars(self))
         new.tokens, new.starts = tokens, frozen(starts)
@@ -325,11 +377,11 @@ class SequenceOracle(Oracle):
         return Counter(self._unseen_tokens()[1])
 
     def true_tags(self) -> TagRows:
-        """The true tags, those that the task does not know included."""
+        """Return the true tags, including those that the task does not have."""
         return TagRows(self.all_truth(), np.append(self.task.tags(), self._others))
 
     def _unseen_tokens(self) -> tuple[np.ndarray, list[str]]:
-        """The tokens whose true tags the task does not know, and these tags."""
+        """Return the tokens whose true tags the task does not have, and these tags."""
         if self.truth is None:
             return np.zeros(0, np.int64), []
         tokens = np.flatnonzero(self.truth.values >= self.n_labels)
@@ -347,6 +399,7 @@ class SequenceOracle(Oracle):
             frozen(offsets(entries)), self.tokens.n_columns,
         )  # fmt: skip
         new.starts, new.lengths, new.n = frozen(offsets(lengths)), lengths, rows.size
+        new.step_tokens = steps_of(new.tokens, new.starts, self.task)
         new.names = self.names.take(rows)
         new.truth = None if self.truth is None else self.truth[rows].frozen()
         new.weight = None if self.weight is None else self.weight[rows]
@@ -403,33 +456,39 @@ class SequenceOracle(Oracle):
         return new
 
     def norms(self) -> tuple[np.ndarray, float | None]:
-        """The radius is a bound, which no search has to reach."""
+        """Return the norms; the radius is a bound that no output may reach."""
         norms, tags = np.empty(self.n), self.all_truth().values
         viterbi_tokens.square_norms(*self.sparse(), self.starts, tags, self.n_labels, norms)
-        norms += 2.0 * (self.lengths > 0)  # the first tag and the last
-        norms += self._step_counts(1)
+        chain = 2.0 * (self.lengths > 0)  # the first tag and the last
+        chain += self._step_counts(1)
         if self.task.order == 2:
-            norms += (self.lengths > 1) + self._step_counts(2)  # the first two, and three in a row
-        return norms, self._square_radius()
+            chain += (self.lengths > 1) + self._step_counts(2)  # the first two, and three in a row
+        if self.step_tokens is not None:
+            own, n = np.empty(self.n), self.n_labels
+            # The last token of a sequence has no features here, whatever follows it.
+            pairs = tags.astype(np.int64) * n + np.append(tags[1:], np.int16(0))
+            viterbi_tokens.square_norms(
+                *self.step_tokens.arrays(), self.starts, frozen(pairs), n * n, own
+            )
+            chain += own
+        return norms + self.task.transition_scale**2 * chain, self._square_radius()
 
     def _square_radius(self) -> float:
-        """A bound of ‖ψ‖² over all paths: features of any sign, and counts of steps, ≥ 0."""
-        values, _, starts = self.sparse()
-        squares = np.append(values[: starts[-1]].astype(np.float64) ** 2, 0.0)
-        sums = np.add.reduceat(squares, starts[:-1]) if starts.size > 1 else np.zeros(0)
-        sums[np.diff(starts) == 0] = 0.0
-        totals = np.append(0.0, np.cumsum(np.sqrt(sums)))
-        tokens = totals[self.starts[1:]] - totals[self.starts[:-1]]
+        """Return a bound of ‖ψ‖² over all paths: features of any sign, and counts of steps, ≥ 0."""
+        tokens = _sums_of_sizes(self.tokens, self.starts)
         steps = np.maximum(self.lengths - 1.0, 0.0)
         # A token is at two labels at most; both paths have a first and a last tag, and T − 1 steps
         # that may all be of one kind.
-        bound = 2.0 * tokens**2 + 2.0 * steps**2 + 4.0 * (self.lengths > 0)
+        chain = 2.0 * steps**2 + 4.0 * (self.lengths > 0)
         if self.task.order == 2:
-            bound += 2.0 * (self.lengths > 1) + 2.0 * np.maximum(self.lengths - 2.0, 0.0) ** 2
+            chain += 2.0 * (self.lengths > 1) + 2.0 * np.maximum(self.lengths - 2.0, 0.0) ** 2
+        if self.step_tokens is not None:
+            chain += 2.0 * _sums_of_sizes(self.step_tokens, self.starts) ** 2
+        bound = 2.0 * tokens**2 + self.task.transition_scale**2 * chain
         return float(bound.max(initial=0.0))
 
     def _step_counts(self, order: int) -> np.ndarray:
-        """Σ (how often `order` + 1 tags follow one another)², for each sequence."""
+        """Return Σ (the number of times of each run of `order` + 1 tags)² for each sequence."""
         tags = self.all_truth().values.astype(np.int64)
         owner = np.repeat(np.arange(self.n), self.lengths)
         inside = np.flatnonzero(owner[order:] == owner[:-order])
@@ -448,28 +507,43 @@ class SequenceOracle(Oracle):
     # --- what the methods above share ------------------------------------------------------
 
     def all_truth(self) -> Ragged:
-        """The true tags, refused where there are none."""
+        """Return the true tags; refuse examples without tags."""
         if self.truth is None:
             raise DataError("the examples have no tags")
         return self.truth
 
     def sparse(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Values, columns and entries' starts of the tokens."""
+        """Return values, columns and entries' starts of the tokens."""
         return self.tokens.values, self.tokens.columns, self.tokens.starts
+
+    def _sparse_steps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As `sparse` of the tokens' features on transitions; no tokens where there are none."""
+        if self.step_tokens is None:
+            return self.tokens.values[:0], self.tokens.columns[:0], NO_STARTS
+        return self.step_tokens.values, self.step_tokens.columns, self.step_tokens.starts
+
+
+def _sums_of_sizes(tokens: SparseRows, starts: np.ndarray) -> np.ndarray:
+    """Σ_t ‖x_t‖ of each sequence."""
+    squares = np.append(tokens.values[: tokens.starts[-1]].astype(np.float64) ** 2, 0.0)
+    sums = np.add.reduceat(squares, tokens.starts[:-1]) if tokens.starts.size > 1 else np.zeros(0)
+    sums[np.diff(tokens.starts) == 0] = 0.0
+    totals = np.append(0.0, np.cumsum(np.sqrt(sums)))
+    return totals[starts[1:]] - totals[starts[:-1]]
 
 
 def _many(
-    view: View, emissions: np.ndarray, starts: np.ndarray, k: int
+    chain: Prices, emissions: np.ndarray, starts: np.ndarray, k: int
 ) -> tuple[Ragged, np.ndarray]:
-    """The k best paths of each sequence, k rows each, and scores (m, k), −inf where none is."""
+    """Return the k best paths of each sequence, k rows each, and scores (m, k), −inf for none."""
     output = np.empty(k * emissions.shape[0], np.int16)
     score = np.empty((starts.size - 1, k))
-    viterbi_many.many_best_paths(emissions, starts, *view.chain, k, output, score)
+    viterbi_many.many_best_paths(emissions, starts, *chain, k, output, score)
     return Ragged(output, offsets(np.repeat(np.diff(starts), k))), score
 
 
 def _wrong(paths: np.ndarray, truth: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """How many labels of each sequence differ."""
+    """Return the number of labels of each sequence that differ."""
     total = offsets(paths != truth)
     return total[starts[1:]] - total[starts[:-1]]
 

@@ -1,4 +1,4 @@
-"""A shard of sequences made ready for the oracle: global columns, tag codes, all checked."""
+"""From a shard of sequences to the oracle's arrays: global columns and tag codes, checked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from distsvm.data.features import DenseRows, SparseRows, check_real, frozen
-from distsvm.data.ragged import Ragged, offsets
+from distsvm.data.ragged import Ragged, offsets, spread
 from distsvm.data.shard import Shard
 from distsvm.errors import DataError
 from distsvm.structures.sequences.kernels import token_entries
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def packed(shard: Shard) -> Shard:
-    """The shard with its sequences as SequenceRows and TagRows, tags as many as tokens."""
+    """Return the shard with SequenceRows and TagRows; each token must have a tag."""
     x: Any = shard.x
     y: Any = shard.y
     if isinstance(x, (DenseRows, SparseRows)):
@@ -42,7 +42,15 @@ def packed(shard: Shard) -> Shard:
 
 
 def tokens_of(x: SequenceRows, task: SequenceTask, shard: Shard) -> tuple[SparseRows, np.ndarray]:
-    """The tokens with the task's own columns, those it does not know left out; and the starts."""
+    """Return the tokens, mapped where the task has a feature map, and the starts."""
+    tokens, starts = columns_of_tokens(x, task, shard)
+    return task.mapped(tokens), starts
+
+
+def columns_of_tokens(
+    x: SequenceRows, task: SequenceTask, shard: Shard
+) -> tuple[SparseRows, np.ndarray]:
+    """Return the tokens with the task's own columns, without unknown ones, and the starts."""
     starts = np.asarray(x.starts, dtype=np.int64)
     rows = x.tokens.rows(int(starts[0]), int(starts[-1]))
     values, columns, entries = rows.arrays()
@@ -53,14 +61,32 @@ def tokens_of(x: SequenceRows, task: SequenceTask, shard: Shard) -> tuple[Sparse
     columns = place[columns]
     hashed = task.hash_bits is not None and x.names is not None
     longest = int(np.diff(entries).max(initial=0))
-    tokens = in_order(values, columns, entries, longest, task.n_features, hashed)
+    tokens = in_order(values, columns, entries, longest, task.n_columns, hashed)
     return tokens, frozen(starts)
 
 
-def truth_of(y: TagRows, task: SequenceTask, shard: Shard) -> tuple[Ragged, list[str]]:
-    """The tags in the task's own numbers, and those that the task does not know.
+def steps_of(tokens: SparseRows, starts: np.ndarray, task: SequenceTask) -> SparseRows | None:
+    """The tokens' features on the transition to the next token, none for the last of a sequence.
 
-    The latter are numbered behind the task's L tags: tag j of them has the number L + j.
+    None where the task has no such features. Columns are numbers among task.step_columns.
+    """
+    place = task.step_place
+    if place is None:
+        return None
+    columns = place[tokens.columns]
+    last = starts[1:][np.diff(starts) > 0] - 1
+    kept = columns >= 0
+    kept[spread(tokens.starts[last], np.diff(tokens.starts)[last])] = False
+    return SparseRows(
+        frozen(tokens.values[kept]), frozen(columns[kept]), frozen(offsets(kept)[tokens.starts]),
+        task.n_steps,
+    )  # fmt: skip
+
+
+def truth_of(y: TagRows, task: SequenceTask, shard: Shard) -> tuple[Ragged, list[str]]:
+    """Return the tags in the task's numbers, and the tags that the task does not have.
+
+    Tag j of the latter has the number L + j, behind the task's L tags.
     """
     starts = y.codes.starts - y.codes.starts[0]
     own = y.codes.values[y.codes.starts[0] : y.codes.starts[-1]]
@@ -75,12 +101,12 @@ def truth_of(y: TagRows, task: SequenceTask, shard: Shard) -> tuple[Ragged, list
 
 
 def broken_rules(truth: Ragged, task: SequenceTask) -> dict[int, str]:
-    """The sequences whose tags break the hard constraints, and where each does so first.
+    """Return the sequences whose tags break the hard constraints, and each one's first place.
 
-    Sequences with tags that the task does not know are none of these.
+    Sequences with tags that the task does not have are left out.
     """
     codes, starts = truth.values, truth.starts
-    # One more tag than the task has, for those that it does not know; it breaks no rule.
+    # One more tag stands for all tags that the task does not have; it breaks no rule.
     codes = np.minimum(codes, task.tags().size)
     pairs, first, last = (np.pad(rule, (0, 1)) for rule in task.forbidden())
     labels, some = task.tags().tolist(), np.flatnonzero(truth.lengths)
@@ -128,10 +154,10 @@ def in_order(
     n_columns: int,
     hashed: bool,
 ) -> SparseRows:
-    """Rows with increasing columns, copied; entries of columns below 0 are left out.
+    """Return a copy of the rows with increasing columns; columns below 0 are left out.
 
-    Where names were `hashed`, several of a row may have one column: they are added up. No row has
-    more than `longest` entries.
+    Where names were `hashed`, several names of a row may have one column: their values are added
+    up. No row has more than `longest` entries.
     """
     if not hashed and longest <= token_entries.LONG:
         columns, values = columns.astype(np.int32), np.array(values)

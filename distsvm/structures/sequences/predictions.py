@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from functools import partial
 
+from distsvm.cli.n_best import N_BEST, Best, add_n_best
 from distsvm.cli.output import Output
 from distsvm.cli.parser import ABSENT, Group
 from distsvm.cli.parts import Predictions
@@ -13,11 +13,11 @@ from distsvm.cli.signs import field
 from distsvm.cli.writer import Writer
 from distsvm.data.shard import ShardSpec
 from distsvm.errors import ConfigError
-from distsvm.kinds import truth, whole
+from distsvm.kinds import truth
 from distsvm.model import Model
 from distsvm.structures.sequences.answers import best_tags
 
-FLAGS = {"columns": "--columns", "n_best": "--n-best"}
+FLAGS = {"columns": "--columns", **N_BEST}
 
 
 def add(group: Group) -> None:
@@ -26,18 +26,13 @@ def add(group: Group) -> None:
         help="sequences in CoNLL, CoNLL-U or plain text: write one token a line, word, tab and "
         "tag, with a blank line after each sentence",
     )  # fmt: skip
-    group.flag(
-        "--n-best", whole(least=1), metavar="K", default=ABSENT,
-        help="sequences: write the K best taggings of each sentence, best first, one a line: the "
-        "score ⟨w, Ψ(x, ŷ)⟩, tab, the tags; with a blank line after each sentence",
-    )  # fmt: skip
 
 
 def writer(args: argparse.Namespace, model: Model, output: Output) -> Writer:
     if hasattr(args, "n_best"):
         if hasattr(args, "columns"):
             raise ConfigError("--columns and --n-best are both given; give one of them")
-        return Best(args.n_best)
+        return Best(args.n_best, best_tags, " ".join)
     return Columns() if hasattr(args, "columns") else Lines()
 
 
@@ -59,19 +54,8 @@ class Columns(Writer):
             yield "".join(f"{w}\t{t}\n" for w, t in rows) + "\n"
 
 
-class Best(Writer):
-    """The k best taggings of each sentence with their scores."""
-
-    def __init__(self, k: int) -> None:
-        self.function = partial(best_tags, k=k)
-
-    def texts(self, piece: ShardSpec, found: list[list[tuple[list[str], float]]]) -> Iterator[str]:
-        for ranked in found:
-            yield "".join(f"{score!r}\t{_line(tags)}\n" for tags, score in ranked) + "\n"
-
-
 def _line(tags: list[str]) -> str:
     return field(" ".join(tags))
 
 
-PREDICTIONS = Predictions("the tags, with blanks between them", writer, FLAGS, add)
+PREDICTIONS = Predictions("the tags, with blanks between them", writer, FLAGS, (add, add_n_best))

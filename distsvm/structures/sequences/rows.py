@@ -1,4 +1,4 @@
-"""Sequences of tokens with sparse features, as a shard holds them."""
+"""Sequences of tokens with sparse features, as the inputs of a shard."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class SequenceRows:
         One row of features a token.
     starts : int64 array of shape (n + 1,)
     names : array of str, or None
-        The names of the columns, in the shard's own numbering: who reads a shard cannot know the
-        numbers that others give. None where the columns are numbers that mean the same everywhere
-        (hashed features, SVM-HMM files).
+        The names of the columns in the shard's own numbering, because the reader of one shard does
+        not know the other shards. None where columns have the same meaning in all shards (hashed
+        features, SVM-HMM files).
     """
 
     tokens: SparseRows
@@ -42,7 +42,7 @@ class SequenceRows:
 
     @cached_property
     def encoded_names(self) -> EncodedNames:
-        """The names, which there must be, as bytes."""
+        """The names, which must not be None, as bytes."""
         assert self.names is not None
         return EncodedNames.of(self.names.tolist())
 
@@ -58,13 +58,13 @@ class SequenceRows:
         return self.tokens.nbytes + self.starts.nbytes
 
     def take(self, which: np.ndarray) -> SequenceRows:
-        """A copy of the sequences with these numbers."""
+        """Return a copy of the sequences with these numbers."""
         lengths = np.diff(self.starts)[which]
         tokens = self.tokens.take(spread(self.starts[which], lengths))
         return SequenceRows(tokens, offsets(lengths), self.names)
 
     def joined(self, others: Sequence[SequenceRows]) -> SequenceRows:
-        """A copy of these sequences and those of the others."""
+        """Return a copy of these sequences and those of the others."""
         parts = [self, *others]
         names, tokens = self.names, [part.tokens for part in parts]
         if names is not None:
@@ -77,7 +77,7 @@ class SequenceRows:
         return SequenceRows(tokens[0].joined(tokens[1:]), offsets(lengths), names)
 
     def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The sequences as named arrays and notes; see distsvm.data.shard_arrays."""
+        """Return the sequences as named arrays and notes; see distsvm.data.shard_arrays."""
         arrays, notes = self.tokens.to_arrays()
         names = {} if self.names is None else _texts(self.names)
         return arrays | {"sequences": self.starts} | names, notes
@@ -86,7 +86,7 @@ class SequenceRows:
     def from_arrays(
         cls, arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any]
     ) -> SequenceRows:
-        """The sequences that to_arrays gave these of; a ValueError for indices out of range."""
+        """Return the sequences from the result of to_arrays; bad indices raise a ValueError."""
         tokens = SparseRows.from_arrays(arrays, notes)
         checks.starts("sequences", arrays["sequences"], tokens.n_rows)
         names = _names(arrays) if "names_bytes" in arrays else None
@@ -104,11 +104,11 @@ class TagRows:
         return len(self.codes)
 
     def take(self, which: np.ndarray) -> TagRows:
-        """A copy of the tags of the sequences with these numbers."""
+        """Return a copy of the tags of the sequences with these numbers."""
         return TagRows(self.codes[which], self.names)
 
     def joined(self, others: Sequence[TagRows]) -> TagRows:
-        """A copy of these tags and those of the others."""
+        """Return a copy of these tags and those of the others."""
         parts = [self, *others]
         names, numbers = _merged([part.names for part in parts])
         codes = [number[part.codes.values] for part, number in zip(parts, numbers, strict=True)]
@@ -117,13 +117,13 @@ class TagRows:
         return TagRows(Ragged(np.concatenate(codes).astype(dtype), offsets(lengths)), names)
 
     def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The tags as named arrays; see distsvm.data.shard_arrays."""
+        """Return the tags as named arrays; see distsvm.data.shard_arrays."""
         tags = {"tags": self.codes.values, "tag_starts": self.codes.starts}
         return tags | _texts(self.names), {}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any]) -> TagRows:
-        """The tags that to_arrays gave these of; a ValueError for indices out of range."""
+        """Return the tags from the result of to_arrays; bad indices raise a ValueError."""
         names = _names(arrays)
         checks.within("tags", arrays["tags"], 0, names.size)
         checks.starts("tag_starts", arrays["tag_starts"], arrays["tags"].size)
@@ -144,14 +144,14 @@ def _names(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 def _merged(own: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """All names, the first's in its order, and the number there of every name of each list."""
+    """Return all names, the first list's in its order, and the numbers of each list's names."""
     number = {name: i for i, name in enumerate(dict.fromkeys(np.concatenate(own).tolist()))}
     numbers = [np.array([number[name] for name in names.tolist()], np.int32) for names in own]
     return np.array(list(number), dtype=np.result_type(*own)), numbers
 
 
 def pack_sequences(inputs: Sequence[Sequence[Any]], names: Names | None = None) -> SequenceRows:
-    """Sequences given as lists of tokens; `names` is what messages call them.
+    """Return lists of tokens as SequenceRows; messages call the sequences by `names`.
 
     A token is a list of feature names, each of value 1 (a name given twice counts twice), or a
     dict of names to values: a number, True or False, or a text, which becomes the feature
@@ -163,7 +163,7 @@ def pack_sequences(inputs: Sequence[Sequence[Any]], names: Names | None = None) 
 
 
 def _numbered(given: FlatTokens) -> SequenceRows | None:
-    """The sequences with their names numbered as they come; None where something is wrong."""
+    """Return the sequences with numbered names; None where a value needs its own error."""
     number_of = numbers_as_they_come()
     try:
         columns = np.fromiter(map(number_of.__getitem__, given.names), np.int32, len(given.names))
@@ -182,14 +182,14 @@ def _numbered(given: FlatTokens) -> SequenceRows | None:
 
 
 def numbers_as_they_come() -> defaultdict[Any, int]:
-    """A dictionary that gives the next number to a key that is looked up for the first time."""
+    """Return a dictionary that gives a new key the next number on its first use."""
     number_of: defaultdict[Any, int] = defaultdict()
     number_of.default_factory = number_of.__len__
     return number_of
 
 
 def _packed_one_by_one(inputs: Sequence[Sequence[Any]], names: Names) -> SequenceRows:
-    """Tokens of any kinds; what is wrong is refused with its place."""
+    """Return tokens of any kinds as SequenceRows; an error names the token."""
     number_of: dict[str, int] = {}
     columns: list[int] = []
     values: list[float] = []
@@ -204,7 +204,7 @@ def _packed_one_by_one(inputs: Sequence[Sequence[Any]], names: Names) -> Sequenc
             entries.append(len(columns))
         starts.append(len(entries) - 1)
     stored = np.array(values, dtype=np.float64)
-    if (stored == 1.0).all():  # as most are: an eighth of the memory
+    if (stored == 1.0).all():  # the usual case, in an eighth of the memory
         stored = stored.astype(np.int8)
     rows = SparseRows(
         stored, np.array(columns, dtype=np.int32), np.array(entries, np.int64), len(number_of)
@@ -213,7 +213,7 @@ def _packed_one_by_one(inputs: Sequence[Sequence[Any]], names: Names) -> Sequenc
 
 
 def pack_tags(outputs: Sequence[Sequence[str]], names: Names | None = None) -> TagRows:
-    """Tag sequences given as lists of str; `names` is what messages call them."""
+    """Return lists of str as TagRows; messages call the sequences by `names`."""
     names = names or Names(range(len(outputs)))
     if not {list, tuple}.issuperset(map(type, outputs)):
         outputs = [_tag_list(tags, names, example) for example, tags in enumerate(outputs)]
@@ -239,7 +239,7 @@ def _check_tags(outputs: Sequence[Sequence[Any]], names: Names) -> None:
 
 
 def _token_features(token: Any, place: int) -> Iterable[tuple[str, float]]:
-    """The features of one token; names that occur twice are added up."""
+    """Return the features of one token; the values of equal names are added up."""
     where = f"token {place}"
     if isinstance(token, (str, bytes)) or not isinstance(token, Iterable):
         raise DataError(f"{where}: {token!r} is no dict or list of features")

@@ -1,4 +1,4 @@
-"""Hard constraints: which tag may not follow which, in training and in prediction."""
+"""Hard constraints: forbidden pairs of neighbouring tags, in training and in prediction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from distsvm.wording import Form, Message, message
 
 
 class Rules(Kind):
-    """ "bio", or in Python a list of pairs; which tags there are is only known from the data."""
+    """ "bio", or in Python a list of pairs of tags; the data decides which tags exist."""
 
     expected = Message(
         Form("None, 'bio' or a list of pairs (tag, tag) that are forbidden", "bio", '"bio"')
@@ -34,14 +34,14 @@ class Rules(Kind):
 
 
 def forbidden_pairs(rules: Any, labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What the rules forbid: pairs of tags (L, L), first tags (L,) and last tags (L,).
+    """Return masks of forbidden pairs of tags (L, L), first tags (L,) and last tags (L,).
 
     Parameters
     ----------
     rules : None, "bio" or a list of pairs (tag, tag)
         "bio": I-X only after B-X or I-X of the same X, so never first; I alone is X = "". In a
-        pair (before, after), None stands for the start or the end. A tag that the data does not
-        have is no mistake: the pair then never comes up.
+        pair (before, after), None stands for the start or the end. A pair with a tag that the
+        data does not have has no effect.
     labels : sequence of str
     """
     n = len(labels)

@@ -16,7 +16,7 @@ MERGED = 1 << 21
 
 
 def _together(a: tuple[NameCounts, ...], b: tuple[NameCounts, ...]) -> tuple[NameCounts, ...]:
-    """Return all of them; merged once they are many, as each merge sorts the names again."""
+    """Return all counts; many are merged into one, as each merge sorts the names again."""
     named = a + b
     sizes = [len(part) for part in named]
     is_large = sum(sizes) - max(sizes, default=0) > max(MERGED, *sizes, 0)
@@ -44,12 +44,12 @@ class SequenceSummary(Summary):
     RULES: ClassVar = {**Summary.RULES, "named": _together, "longest": max}
 
     def features(self) -> NameCounts:
-        """All named features, with their counts."""
+        """Return all named features, with their counts."""
         return merged(self.named)
 
 
 def summarise_sequences(shard: Shard) -> SequenceSummary:
-    """What a shard of SequenceRows and TagRows holds, tags as many as tokens."""
+    """Return the summary of a shard of SequenceRows and TagRows; each token must have a tag."""
     x, y = shard.x, shard.y
     assert isinstance(x, SequenceRows)
     own = np.ones(shard.n) if shard.weight is None else shard.weight

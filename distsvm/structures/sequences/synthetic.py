@@ -8,10 +8,10 @@ import numpy as np
 def make_chains(
     n: int, length: int, n_labels: int, n_symbols: int, seed: int = 0
 ) -> list[tuple[list[int], list[int]]]:
-    """Sequences of symbols with sequences of labels, drawn from a hidden Markov model.
+    """Return sequences of symbols with their labels, drawn from a hidden Markov model.
 
     Lengths are length/2 … 3·length/2. Every label is mostly followed by a few labels, and
-    mostly emits a few symbols.
+    emits a few symbols more often than others.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def make_chains(
 def make_tagged_sentences(
     n: int, *, n_tags: int = 8, vocabulary: int = 2000, length: int = 12, seed: int = 0
 ) -> list[tuple[list[str], list[str]]]:
-    """Sentences of invented words with their tags, drawn from a hidden Markov model.
+    """Return sentences of invented words with their tags, drawn from a hidden Markov model.
 
     A tag is mostly followed by a few tags, and draws its words by Zipf's law. Most words end in
     one of their tag's three suffixes, so that words never seen before can be told by theirs; a
@@ -48,7 +48,7 @@ def make_tagged_sentences(
     ----------
     n : int
     n_tags, vocabulary : int
-        How many tags, T0, T1, …, and about how many words there are.
+        The number of tags, T0, T1, …, and about the number of words.
     length : int
         Lengths are length/2 … 3·length/2.
     seed : int
@@ -83,13 +83,13 @@ def make_tagged_sentences(
 
 
 def _syllables(rng: np.random.Generator, n: int) -> str:
-    """n syllables of a consonant and a vowel."""
+    """Return n syllables of a consonant and a vowel."""
     consonants, vowels = rng.integers(14, size=n).tolist(), rng.integers(5, size=n).tolist()
     pairs = zip(consonants, vowels, strict=True)
     return "".join("bdfgklmnprstvz"[c] + "aeiou"[v] for c, v in pairs)
 
 
 def _drawn(rng: np.random.Generator, cumulated: np.ndarray) -> np.ndarray:
-    """One draw from each row of cumulated probabilities."""
+    """Return one draw from each row of cumulated probabilities."""
     below = cumulated[:, :-1] < rng.random(len(cumulated))[:, None]
     return below.sum(axis=1)

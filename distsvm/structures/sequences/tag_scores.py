@@ -1,4 +1,4 @@
-"""How good predicted tags are: by tokens, by sequences, and by entities where tags are BIO."""
+"""Scores of predicted tags: by tokens, by sequences, and by entities where tags are BIO."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class TagScores(Summed):
 
 
 def score_tags(gold: Tags, predicted: Tags) -> TagScores:
-    """Compare tags with those that are right, as conlleval does.
+    """Compare tags with the gold tags, as conlleval does.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def score_tags(gold: Tags, predicted: Tags) -> TagScores:
     Entities are counted where all names are BIO (see is_bio), and are correct if first token, last
     token and type are. As in conlleval, an entity begins at every B, and at an I after O, after
     another type or at the beginning of a sequence; it ends before the next beginning, before O and
-    with the sequence. E and S, which end an entity, are taken for what they say.
+    with the sequence. E and S end an entity.
     """
     right, guess = as_tag_rows(gold), as_tag_rows(predicted)
     _check_lengths(right.codes, guess.codes)
@@ -123,12 +123,12 @@ def score_tags(gold: Tags, predicted: Tags) -> TagScores:
 
 
 def is_bio(names: Sequence[str]) -> bool:
-    """Whether all tags are O, or B, I, E or S, alone or followed by a type as in B-LOC."""
+    """Return whether all tags are O, or B, I, E or S, alone or with a type as in B-LOC."""
     return all(BIO.fullmatch(str(name)) for name in names)
 
 
 def as_tag_rows(tags: Tags) -> TagRows:
-    """Lists of tags as codes."""
+    """Return lists of tags as codes."""
     if isinstance(tags, TagRows):
         return tags
     number: dict[str, int] = {}

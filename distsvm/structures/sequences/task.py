@@ -2,14 +2,15 @@
 
 Ψ(x, y) counts: for every token its features in the place of its tag, one for every pair of
 neighbouring tags, one for the first tag and one for the last; in second order also one for the
-first two tags, and one for every three tags in a row.
+first two tags, and one for every three tags in a row. Chosen features of a token also stand in the
+place of its tag and the next one. All but the emissions count transition_scale (η) times.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -17,20 +18,26 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from distsvm import checks
+from distsvm.data.features import SparseRows, frozen
 from distsvm.data.shard import Shard
 from distsvm.data.templates import hashed_columns
 from distsvm.errors import ConfigError, DataError
-from distsvm.kinds import choice, whole
+from distsvm.feature_maps import FeatureMap
+from distsvm.feature_maps.base import same_map
+from distsvm.kinds import choice, number, text, whole
 from distsvm.messages import Summary
-from distsvm.options import checked, option
+from distsvm.options import checked, declared, option
+from distsvm.oracles.label_weights import LabelWeight, weights_of_labels
 from distsvm.oracles.shared_options import loss_scale_option, unfit_option
-from distsvm.oracles.task import PENALTIES, Task
+from distsvm.oracles.task import LATER, PENALTIES, Task
+from distsvm.structures.sequences import step_columns
 from distsvm.structures.sequences.names import Names
 from distsvm.structures.sequences.oracle import SequenceOracle
-from distsvm.structures.sequences.packing import packed
+from distsvm.structures.sequences.packing import packed, tokens_of
 from distsvm.structures.sequences.predictor import TagPredictor
 from distsvm.structures.sequences.rows import SequenceRows, pack_sequences, pack_tags
 from distsvm.structures.sequences.rules import Rules, forbidden_pairs
+from distsvm.structures.sequences.seen_tokens import in_columns_of, tokens_seen
 from distsvm.structures.sequences.summary import SequenceSummary, summarise_sequences
 from distsvm.vectors import SparseVector
 from distsvm.wording import Setting, message
@@ -51,22 +58,28 @@ class Parts(NamedTuple):
     end: np.ndarray  # (L,)
     pairs: np.ndarray  # (L, L) or (0, L)
     triples: np.ndarray  # (L, L, L): [before that, before, after]; or (0, L, L)
+    steps: np.ndarray  # (n_steps, L, L): [feature of the token before, before, after]
 
 
 @dataclass(frozen=True, eq=False)
 class SequenceTask(Task):
-    """Give every token of a sequence a tag.
+    """A tag for every token of a sequence.
 
-    w is emissions (n_features, L), transitions (L, L), start (L), end (L) and, in second order,
-    pairs (L, L) and triples (L, L, L), flattened one after another: its length is
-    n_features·L + L² + 2L, in second order + L² + L³.
+    w is emissions (n_features, L), transitions (L, L), start (L), end (L), in second order pairs
+    (L, L) and triples (L, L, L), and steps (n_steps, L, L) of n_steps features on transitions,
+    flattened one after another: its length is n_features·L + L² + 2L + n_steps·L², in second order
+    + L² + L³.
 
     Parameters
     ----------
-    losses, loss_scale, order, allowed, min_count, hash_bits, unfit :
+    losses, loss_scale, order, allowed, min_count, hash_bits, unfit, transition_scale,
+    transition_features, tag_weight :
         What their fields declare; for `allowed` see forbidden_pairs.
     labels : array of str, or None
         None takes the tags that the data has, in increasing order.
+    features : FeatureMap, optional
+        What maps the features of every token; then `n_features` counts what the map gives, and the
+        dictionary has its columns. See distsvm.feature_maps.
     """
 
     losses: str = option(
@@ -92,12 +105,32 @@ class SequenceTask(Task):
     )  # fmt: skip
     labels: np.ndarray | None = None
     unfit: str = unfit_option()
+    transition_scale: float = option(
+        1.0, kind=number(least=0), metavar="ETA", later=True,
+        help="η, which multiplies all features of the order of tags (transitions, first and last "
+        "tags): a larger one regularises their weights less",
+    )  # fmt: skip
+    transition_features: str | None = option(
+        None, kind=text, metavar="FEATURES", usual="none", later=True,
+        help="features of a token that have a weight for each pair of its tag and the next one, "
+        "too: names or templates with ; between them, such as 'bias; shape', or columns of "
+        "numbered features, such as '0; 3..7'",
+    )  # fmt: skip
+    tag_weight: Any = option(
+        None, kind=LabelWeight(number(above=0), "> 0"), metavar="WEIGHTS", later=True,
+        help="balanced, or a weight for each of some tags: what a wrong tag costs in the hamming "
+        "loss, by the true tag (1 for tags without one)",
+    )  # fmt: skip
     # Known after prepare(); the names of the features only where there is a dictionary:
     n_features: int = 0
     name_bytes: np.ndarray | None = None
     name_starts: np.ndarray | None = None
     longest: int = 1
     mean_length: float = 0.0
+    features: FeatureMap | None = field(default=None, metadata=LATER)
+    step_columns: np.ndarray | None = field(default=None, metadata=LATER)
+    tag_weights: np.ndarray | None = field(default=None, metadata=LATER)
+    mean_cost: float = field(default=0.0, metadata=LATER)
 
     rescalings: ClassVar[frozenset[str]] = frozenset({"margin", "slack"})
     penalties: ClassVar[frozenset[str]] = PENALTIES
@@ -109,7 +142,11 @@ class SequenceTask(Task):
     # --- what prepare() learns -------------------------------------------------------------
 
     def scan(self, shard: Shard) -> SequenceSummary:
-        return summarise_sequences(packed(shard))
+        shard = packed(shard)
+        found = summarise_sequences(shard)
+        if self.features is None or self.features.is_prepared:
+            return found
+        return replace(found, seen=tokens_seen(self.features, shard.x))  # type: ignore[arg-type]
 
     def packed(self, shard: Shard) -> Shard:
         return packed(shard)
@@ -133,10 +170,53 @@ class SequenceTask(Task):
         if unknown.size:
             raise DataError(f"tag {str(unknown[0])!r} is not among the tags {task.shown_labels()}")
         task.forbidden()  # refuses rules that are none
-        return task._with_features(summary)
+        if self.tag_weight is not None:
+            task = task._with_weights(summary)
+        if self.features is None:
+            return task._with_features(summary)._with_steps()
+        if self.transition_features is not None:
+            raise ConfigError(
+                message("{transition_features} chooses features of the tokens, which {kernel} maps")
+            )
+        if self.features.is_prepared:
+            return replace(task, n_features=self.features.n_features)
+        return (
+            replace(task, features=None)._with_features(summary)._with_map(self.features, summary)
+        )
+
+    def _with_map(self, features: FeatureMap, summary: SequenceSummary) -> SequenceTask:
+        """Return the task with the map that is made from what was seen of all tokens."""
+        if features.is_split:
+            raise ConfigError("basis_reading", "pairs", "shared, for sequences")
+        made = features.prepared(in_columns_of(self, summary.seen))
+        return replace(self, features=made, n_features=made.n_features)
+
+    def _with_weights(self, summary: SequenceSummary) -> SequenceTask:
+        assert summary.labels is not None
+        assert summary.counts is not None
+        labels, given = self.tags(), checked(self, "tag_weight")
+        counts = np.zeros(labels.size)
+        counts[np.searchsorted(labels, summary.labels)] = summary.counts
+        if not isinstance(given, str):
+            given = {str(tag): weight for tag, weight in given.items()}
+        weights = weights_of_labels("tag_weight", given, labels, counts, float(counts.sum()))
+        mean = float(counts @ weights) / summary.weight if summary.weight > 0 else 0.0
+        return replace(self, tag_weights=weights, mean_cost=mean)
+
+    def _with_steps(self) -> SequenceTask:
+        """Return the task with the columns of the features on transitions."""
+        chosen = self.transition_features
+        if chosen is None:
+            return self
+        if self.dictionary is not None:
+            columns = step_columns.columns_by_name(chosen, self.dictionary.tolist())
+        else:
+            columns = step_columns.columns_by_number(chosen, self.n_features)
+        step_columns.check_size(columns.size, self.tags().size)
+        return replace(self, step_columns=columns)
 
     def _with_features(self, summary: SequenceSummary) -> SequenceTask:
-        """With the columns that features get: by dictionary, by hash, or as they are numbered."""
+        """Return the task with columns of features: by dictionary, hash, or number."""
         named = [part for part in summary.named if len(part)]
         if named and summary.n_numbered:
             raise DataError("some of the data has names for features, some has only numbers")
@@ -163,18 +243,28 @@ class SequenceTask(Task):
         if not kept.size:
             n = Setting("min_count", self.min_count)
             raise DataError(message("the data has no features that occur {} times", n))
-        names = features.names[kept].in_order()
+        names = features.names if kept.size == len(features) else features.names[kept]
+        names = names.in_order()
         return replace(self, n_features=kept.size, name_bytes=names.data, name_starts=names.starts)
 
     def check_settings(self) -> None:
-        """Refuse what is wrong whatever the data is."""
-        for name in ("losses", "loss_scale", "order", "unfit", "min_count", "hash_bits"):
+        """Refuse options that are wrong for all data."""
+        for name in declared(type(self)):
             checked(self, name)
+        if self.transition_features is not None and self.hash_bits is not None:
+            raise ConfigError(
+                message(
+                    "{transition_features} chooses features by name or number, which {hash_bits} "
+                    "does not keep"
+                )
+            )
+        if self.tag_weight is not None and self.losses != "hamming":
+            raise ConfigError(message("{tag_weight} is for {}", Setting("loss", "hamming")))
 
     def check_loaded(self) -> None:
         for name in ("order", "min_count", "n_features", "longest"):
             checks.whole(name, getattr(self, name))
-        for name in ("loss_scale", "mean_length"):
+        for name in ("loss_scale", "mean_length", "mean_cost", "transition_scale"):
             checks.number(name, getattr(self, name))
         if self.hash_bits is not None:
             checks.whole("hash_bits", self.hash_bits)
@@ -184,19 +274,59 @@ class SequenceTask(Task):
             raise ValueError(f"{labels.size} tags, expected 1 to {MAX_LABELS}")
         checks.increasing("labels", labels)
         self.forbidden()
-        if self.hash_bits is not None and self.n_features != 1 << self.hash_bits:
-            raise ValueError(f"{self.n_features} features with hash_bits={self.hash_bits}")
+        if self.features is not None and self.features.n_features != self.n_features:
+            raise ValueError(f"{self.n_features} features, the feature map gives others")
+        if self.tag_weights is not None:
+            weights = checks.finite("tag_weights", self.tag_weights, labels.size)
+            if (weights <= 0).any():
+                raise ValueError("tag_weights has a number that is not above 0")
+        if self.step_columns is not None:
+            columns = checks.vector("step_columns", self.step_columns, "i8")
+            checks.within("step_columns", columns, 0, self.n_features)
+            checks.increasing("step_columns", columns)
+            step_columns.check_size(columns.size, labels.size)
+        if self.hash_bits is not None and self.n_columns != 1 << self.hash_bits:
+            raise ValueError(f"{self.n_columns} features with hash_bits={self.hash_bits}")
         if self.name_bytes is None and self.name_starts is None:
             return
         data = checks.vector("name_bytes", self.name_bytes, "u1")
-        starts = checks.vector("name_starts", self.name_starts, "i8", self.n_features + 1)
+        starts = checks.vector("name_starts", self.name_starts, "i8", self.n_columns + 1)
         if starts[0] != 0 or starts[-1] != data.size or (np.diff(starts) < 0).any():
             raise ValueError("name_starts does not cut name_bytes into names")
+
+    @property
+    def n_columns(self) -> int:
+        """Features of tokens as they are given: `n_features` unless they are mapped."""
+        return self.n_features if self.features is None else self.features.n_columns
+
+    @property
+    def growth(self) -> float:  # type: ignore[override]
+        return 1.0 if self.features is None else 3.0 * self.features.growth  # columns beside values
+
+    @property
+    def certified_for(self) -> str:  # type: ignore[override]
+        return "" if self.features is None else self.features.certified_for
+
+    def map_facts(self) -> dict[str, Any] | None:
+        return None if self.features is None else self.features.facts()
+
+    def mapped(self, tokens: SparseRows) -> SparseRows:
+        """Return tokens as the kernels take them: rows that store every feature, where mapped.
+
+        Values are float64, for which the kernels are compiled anyway.
+        """
+        if self.features is None:
+            return tokens
+        values = self.features.transform(tokens).values.astype(np.float64)
+        n, k = values.shape
+        columns = np.tile(np.arange(k, dtype=np.int32), n)
+        entries = np.arange(0, n * k + 1, k, dtype=np.int64)
+        return SparseRows(frozen(values.reshape(-1)), frozen(columns), frozen(entries), k)
 
     # --- tags and features as numbers ------------------------------------------------------
 
     def tags(self) -> np.ndarray:
-        """The tags, in the order of their numbers."""
+        """Return the tags, in the order of their numbers."""
         if self.labels is None:
             raise ConfigError("the task is not prepared: its tags are not known yet")
         return self.labels
@@ -212,18 +342,18 @@ class SequenceTask(Task):
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def places(self, x: SequenceRows) -> np.ndarray:
-        """The own column of each column of these rows, −1 where it has none."""
+        """Return the task's column of each column of these rows, −1 where it has none."""
         if x.names is None:
             if self.dictionary is not None:
                 raise DataError("the features have only numbers, the model knows them by name")
             own = np.arange(x.tokens.n_columns)
-            return np.where(own < self.n_features, own, -1)
+            return np.where(own < self.n_columns, own, -1)
         if self.dictionary is not None and self.hash_bits is None:
             return self.dictionary.find(x.encoded_names)
         return self.columns_of(x.names.tolist())
 
     def columns_of(self, names: list[str]) -> np.ndarray:
-        """The column of each of these names, −1 where it has none."""
+        """Return the column of each of these names, −1 where it has none."""
         if self.hash_bits is not None:
             return hashed_columns(names, self.hash_bits)
         if self.dictionary is None:
@@ -231,7 +361,7 @@ class SequenceTask(Task):
         return self.dictionary.find(Names.of(names))
 
     def tag_places(self, names: Any) -> np.ndarray:
-        """The number of each of these tags, −1 where it is none of ours."""
+        """Return the number of each of these tags, −1 where the task does not have it."""
         labels, names = self.tags(), np.asarray(names).astype(str)
         place = np.minimum(np.searchsorted(labels, names), labels.size - 1)
         return np.where(labels[place] == names, place, -1)
@@ -251,7 +381,28 @@ class SequenceTask(Task):
     def _shapes(self) -> list[tuple[int, ...]]:
         n = self.tags().size
         more = n if self.order == 2 else 0
-        return [(self.n_features, n), (n, n), (n,), (n,), (more, n), (more, n, n)]
+        return [
+            (self.n_features, n), (n, n), (n,), (n,), (more, n), (more, n, n), (self.n_steps, n, n)
+        ]  # fmt: skip
+
+    @property
+    def n_steps(self) -> int:
+        """The number of features on transitions."""
+        return 0 if self.step_columns is None else self.step_columns.size
+
+    @property
+    def n_chain(self) -> int:
+        """The number of weights of the order of tags, without those of features on transitions."""
+        return sum(math.prod(shape) for shape in self._shapes[1:-1])
+
+    @cached_property
+    def step_place(self) -> np.ndarray | None:
+        """The number of each column among step_columns, −1 where it is none; None without any."""
+        if self.step_columns is None:
+            return None
+        place = np.full(self.n_features, -1, np.int32)
+        place[self.step_columns] = np.arange(self.n_steps)
+        return place
 
     @property
     def dim(self) -> int:  # type: ignore[override]
@@ -259,18 +410,20 @@ class SequenceTask(Task):
 
     @property
     def largest_loss(self) -> float:  # type: ignore[override]
-        """Of the training data: its longest sequence with every tag wrong."""
-        return self.loss_scale * (self.longest if self.losses == "hamming" else 1)
+        """The loss of the longest sequence of the training data with every tag wrong."""
+        most = 1.0 if self.tag_weights is None else float(self.tag_weights.max())
+        return self.loss_scale * (most * self.longest if self.losses == "hamming" else 1)
 
     @property
     def loss_unit(self) -> float:
-        """Of the training data: the mean sequence with every tag wrong."""
-        if self.losses == "hamming" and self.mean_length > 0:
-            return self.loss_scale * self.mean_length
+        """The mean loss of a sequence of the training data with every tag wrong."""
+        mean = self.mean_length if self.tag_weights is None else self.mean_cost
+        if self.losses == "hamming" and mean > 0:
+            return self.loss_scale * mean
         return self.largest_loss
 
     def parts(self, w: np.ndarray) -> Parts:
-        """The parts of w, without copying it."""
+        """Return views of the parts of w."""
         views, start = [], 0
         for shape in self._shapes:
             size = math.prod(shape)
@@ -283,20 +436,23 @@ class SequenceTask(Task):
         rows = pack_sequences([x])
         if len(codes) != rows.tokens.n_rows:
             raise DataError(f"{len(codes)} tags for {rows.tokens.n_rows} tokens")
-        values, columns, entries = rows.tokens.arrays()
-        own = self.places(rows)[columns]
+        tokens, _ = tokens_of(rows, self, Shard(rows, None, None))  # type: ignore[arg-type]
+        values, own, entries = tokens.arrays()
+        steps = self.step_place
         counts: dict[int, float] = {}
         firsts = np.cumsum([0, *(math.prod(shape) for shape in self._shapes)]).tolist()
 
         def count(part: str, *index: int, value: float = 1.0) -> None:
             number = Parts._fields.index(part)
             place = firsts[number] + int(np.ravel_multi_index(index, self._shapes[number]))
+            value *= 1.0 if part == "emissions" else self.transition_scale
             counts[place] = counts.get(place, 0.0) + value
 
         for t, code in enumerate(codes):
             for e in range(entries[t], entries[t + 1]):
-                if own[e] >= 0:
-                    count("emissions", own[e], code, value=float(values[e]))
+                count("emissions", own[e], code, value=float(values[e]))
+                if steps is not None and steps[own[e]] >= 0 and t + 1 < len(codes):
+                    count("steps", steps[own[e]], code, codes[t + 1], value=float(values[e]))
         for before, after in pairwise(codes):
             count("transitions", before, after)
         if codes:
@@ -313,6 +469,9 @@ class SequenceTask(Task):
         a, b = self._codes(y), self._codes(y_hat)
         if len(a) != len(b):
             raise DataError(f"{len(b)} tags for {len(a)} tokens")
+        if self.tag_weights is not None:
+            wrong_ones = [i for i, j in zip(a, b, strict=True) if i != j]
+            return float(self.loss_scale * self.tag_weights[wrong_ones].sum())
         wrong = sum(i != j for i, j in zip(a, b, strict=True))
         return self.loss_scale * (wrong if self.losses == "hamming" else min(wrong, 1))
 
@@ -349,12 +508,12 @@ class SequenceTask(Task):
         return TagPredictor(self, w)
 
     def cost(self, x: Any) -> float:
-        """T·L², or T·L³ in second order; T alone before the tags are known."""
+        """Return T·L², or T·L³ in second order; T alone before the tags are known."""
         n = 1 if self.labels is None else self.labels.size
         return float(max(1, len(x)) * n ** (self.order + 1))
 
     def carry(self, w: np.ndarray, earlier: Task) -> np.ndarray:
-        """w of an earlier task of this kind, with zeros for features and tags it had not.
+        """Return w of an earlier task of this kind, with zeros for its missing features and tags.
 
         Features that it had and the new data has not are left out.
         """
@@ -366,6 +525,8 @@ class SequenceTask(Task):
                     type(self).__name__,
                 )
             )
+        if not same_map(self.features, earlier.features):
+            raise ConfigError(message("{start}: the earlier model has another feature map"))
         if earlier.order > self.order:
             raise ConfigError(
                 message(
@@ -383,13 +544,20 @@ class SequenceTask(Task):
         columns = self._columns_of(earlier)
         kept = np.flatnonzero(columns >= 0)
         new_parts.emissions[np.ix_(columns[kept], places)] = old_parts.emissions[kept]
-        for old, part in zip(old_parts[1:], new_parts[1:], strict=True):
+        # Scores stay what they were, whatever the scales of the features are.
+        ratio = earlier.transition_scale / self.transition_scale if self.transition_scale else 0.0
+        for old, part in zip(old_parts[1:-1], new_parts[1:-1], strict=True):
             if old.size:
-                part[np.ix_(*[places] * part.ndim)] = old
+                part[np.ix_(*[places] * part.ndim)] = ratio * old
+        if earlier.step_columns is not None:
+            own = columns[earlier.step_columns]
+            steps = np.full(own.size, -1) if self.step_place is None else self.step_place[own]
+            kept = np.flatnonzero((own >= 0) & (steps >= 0))
+            new_parts.steps[np.ix_(steps[kept], places, places)] = ratio * old_parts.steps[kept]
         return new
 
     def _columns_of(self, earlier: SequenceTask) -> np.ndarray:
-        """The own column of each of the earlier task's features, −1 where it has none."""
+        """Return the own column of each of the earlier task's features, −1 where it has none."""
         if self.hash_bits != earlier.hash_bits:
             raise ConfigError(
                 message(
@@ -402,6 +570,8 @@ class SequenceTask(Task):
             raise ConfigError(
                 message("{start}: one model knows features by name, the other by number")
             )
+        if self.features is not None:
+            return np.arange(self.n_features)
         if self.dictionary is not None and earlier.dictionary is not None:
             return self.dictionary.find(earlier.dictionary)
         own = np.arange(earlier.n_features)

@@ -10,7 +10,11 @@ import numpy as np
 from distsvm.data.features import frozen
 from distsvm.messages import Planes
 from distsvm.oracles.totals import SPARSE_GAIN, Total
-from distsvm.structures.sequences.kernels import viterbi_planes, viterbi_tokens
+from distsvm.structures.sequences.kernels import (
+    step_features,
+    viterbi_planes,
+    viterbi_tokens,
+)
 from distsvm.vectors import SparseVector, Vector, index_type, is_small, to_dense
 
 if TYPE_CHECKING:
@@ -31,6 +35,7 @@ class SequenceTotal(Total):
 
     def move(self, oracle: SequenceOracle) -> None:  # type: ignore[override]
         self._tokens, self._truth = oracle.sparse(), (oracle.starts, oracle.all_truth().values)
+        self._steps = None if oracle.step_tokens is None else oracle.step_tokens.arrays()
         # Most of these zeros are never written to, and then take no memory.
         most = min(1 + self.task.n_features, self._n_places + self._tokens[1].size)
         if most > self._claimed.size:
@@ -52,15 +57,18 @@ class SequenceTotal(Total):
         viterbi_tokens.token_sums(
             values, columns, entries, *paths, coefficients, self._place, self._sums
         )
-        self._add_chain(*paths, coefficients)
+        self._add_chain(*paths, frozen(self.task.transition_scale * coefficients))
 
     def _add_chain(self, *given: np.ndarray) -> None:
         parts = replace(self.task, n_features=0).parts(self._chain)
+        n = parts.start.size
+        if self._steps is not None:
+            sums = parts.steps.reshape(-1, n * n)
+            step_features.step_sums(*self._steps, *given, n, sums)
         if self.task.order == 1:
             table = parts.transitions[None]
             viterbi_planes.chain_sums(*given, table, table, parts.start, parts.end)
             return
-        n = parts.start.size
         table, opening = np.zeros((n, n, n)), np.zeros((n, n, n))
         viterbi_planes.chain_sums(*given, table, opening, parts.start, parts.end)
         parts.triples[:] += table.transpose(1, 0, 2)

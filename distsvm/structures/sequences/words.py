@@ -21,7 +21,7 @@ FEW_WORDS = 100
 
 @dataclass(frozen=True)
 class WordFeatures:
-    """Makes the features of all words of some sentences, as a file of one column gives them."""
+    """Makes the features of all words of some sentences, as from a file of one column."""
 
     templates: Templates
     hash_bits: int | None
@@ -40,7 +40,7 @@ class WordFeatures:
 
 
 def features_of_words(notes: Mapping[str, Any] | None) -> WordFeatures:
-    """The features that a model's notes on its files describe.
+    """Return the function that makes the features of a model's notes on its files.
 
     Notes without templates are refused, and templates that read more than words.
     """

@@ -17,7 +17,7 @@ def write_conll(
     Parameters
     ----------
     path : path
-        Packed if the name ends in .gz.
+        Compressed if the name ends in .gz.
     sentences : pairs (words, tags)
         Words alone are written where tags is None.
     """

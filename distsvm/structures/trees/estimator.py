@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
+import numpy as np
+
+from distsvm.errors import ConfigError
 from distsvm.estimators.compiled import REQUIRED, CompiledEstimator, weighted_share
 from distsvm.estimators.validation import one_by_one
 from distsvm.model import Model
 from distsvm.options import declared, documented, usual
+from distsvm.structures.trees.answers import best_trees
 from distsvm.structures.trees.task import ParseTask
 from distsvm.structures.trees.tree import Tree
 from distsvm.structures.trees.tree_scores import TreeScore, tree_scores
@@ -57,12 +61,25 @@ class TreeParser(CompiledEstimator):
     words: bool = usual(ParseTask, "words")
     min_word_count: int = usual(ParseTask, "min_word_count")
     unfit: str = usual(ParseTask, "unfit")
+    span_features: str | None = usual(ParseTask, "span_features")
+    min_span_count: int = usual(ParseTask, "min_span_count")
 
     @property
     def baseline_(self) -> Model:
         assert isinstance(self.task_, ParseTask)
         notes = {"data": self.model_.facts["data"]} if "data" in self.model_.facts else {}
         return Model(self.task_, self.task_.likelihood_weights(), notes)
+
+    def predict_n_best(self, X: Any, k: int) -> list[list[tuple[Tree, float]]]:
+        """Return for each sentence the k best trees with their scores ⟨w, Ψ(x, ŷ)⟩, best first.
+
+        Fewer where a sentence has fewer trees; one flat tree of score −inf where it has none, or
+        where the search takes more than memory_mb.
+        """
+        if not (isinstance(k, (int, np.integer)) and k >= 1):
+            raise ConfigError("k", k, "a whole number ≥ 1")
+        parts = self._over(X, None, partial(best_trees, k=int(k)))
+        return [ranked for part in parts for ranked in part]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return evalb's labelled F1 over all sentences; brackets have the sentences' weights."""

@@ -52,7 +52,7 @@ def uses_of_words(tree: Tree) -> Iterator[str]:
 
 
 def is_tag_rule(text: str) -> bool:
-    """Whether this is a tag rule, or a use of a word; phrases do not begin with a quote."""
+    """Return whether this is a tag rule, or a use of a word; phrases do not begin with a quote."""
     return text[0] == "'"
 
 

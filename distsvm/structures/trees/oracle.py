@@ -1,7 +1,8 @@
-"""The oracle of parse trees: CKY search over a shard, many sentences in one compiled call."""
+"""ParseOracle: CKY search over a shard, many sentences in one compiled call."""
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections import Counter
 from collections.abc import Sequence
@@ -19,8 +20,16 @@ from distsvm.oracles.climber import Flat
 from distsvm.oracles.oracle import Oracle
 from distsvm.oracles.packing import Numbering
 from distsvm.oracles.search import Separation
-from distsvm.structures.trees.kernels import cky, cky_brackets, cky_rows, climb_trees
+from distsvm.structures.trees.kernels import (
+    cky,
+    cky_brackets,
+    cky_many,
+    cky_rows,
+    climb_trees,
+    span_features,
+)
 from distsvm.structures.trees.kernels.cky_tables import Weights
+from distsvm.structures.trees.kernels.span_features import Spans
 from distsvm.structures.trees.rows import (
     Sentence,
     TreeRows,
@@ -53,15 +62,17 @@ MAX_WORDS = 10
 PIECE = 64
 CALL_WORK = 100.0
 """The work of a search over n words, divided by n³, in products of a climber."""
+NO_WEIGHTS = frozen(np.zeros(0))
 NO_TAG = "X"
 """The tag, in a flat tree, of a word without tags."""
 
 
 class ParseView(NamedTuple):
-    """w in the grammar's terms, and ⟨w, Ψ(x, y)⟩ of every sentence's true tree."""
+    """w in the grammar's terms, ⟨w, Ψ(x, y)⟩ of true trees, and the weights of span features."""
 
     weights: Weights
     true_scores: np.ndarray
+    pairs: np.ndarray
 
 
 class ParseOracle(Oracle):
@@ -91,6 +102,15 @@ class ParseOracle(Oracle):
         ]
         words = list(map(self._entries, self.sentences))
         examples: dict[str, np.ndarray | Ragged] = {"words": Ragged.of(words, np.int32).frozen()}
+        self.table, templates = task.span_table, task.templates
+        self.n_templates = 0 if templates is None else len(templates.combinations)
+        if templates is not None:
+            number = self.table.number
+            found = [
+                templates.numbers(one, lambda name: number.get(name, -1))  # type: ignore[arg-type]
+                for one in self.sentences
+            ]
+            examples["spans"] = Ragged.of(found, np.int32).frozen()
         self.examples = examples
         self._unfit: dict[int, str] = {}
         self._unseen: Counter[str] = Counter()
@@ -118,6 +138,16 @@ class ParseOracle(Oracle):
         high = max(len(self.grammar.chains), self.grammar.step_rule.size)
         return Numbering(high, np.int32, self._row_lengths(np.arange(self.n)))
 
+    def _spans(self, pair_weight: np.ndarray, rows: np.ndarray) -> Spans:
+        """Return these sentences' features of spans with the weights of pairs."""
+        table = self.table
+        own = self.examples["spans"][rows] if self.n_templates else _no_rows(rows.size)
+        return Spans(
+            self.n_templates, table.pair_starts, table.pair_rule, pair_weight,
+            *_arrays(self.grammar.chain_rules), self.grammar.step_rule, len(self.grammar.rules),
+            *_arrays(own),
+        )  # fmt: skip
+
     def view(self, w: np.ndarray) -> ParseView:
         grammar = self.grammar
         chain, best, second = cky_rows.chain_weights(
@@ -126,11 +156,13 @@ class ParseOracle(Oracle):
         )  # fmt: skip
         step = np.where(grammar.step_rule >= 0, w[np.maximum(grammar.step_rule, 0)], 0.0)
         tag = np.zeros(len(grammar.tags)) if self.lexicon is None else w[self.tag_rule]
-        weights = Weights(frozen(step), frozen(chain), frozen(best), frozen(second), frozen(tag))
-        scores = np.zeros(self.n)
+        # All but `tag` of the kind of arrays that kernels make for the weights of one span.
+        weights = Weights(step, chain, best, second, frozen(tag))
+        view = ParseView(weights, np.zeros(self.n), frozen(w[w.size - self.table.pair_rule.size :]))
         if self.truth is not None:
-            scores = self._scores(weights, self.truth, np.arange(self.n))
-        return ParseView(weights, scores)
+            every = np.arange(self.n)
+            view = view._replace(true_scores=self._scores(view, self.truth, every))
+        return view
 
     def separate(self, view: ParseView, rows: np.ndarray) -> Separation:
         truth = self.truths(rows)
@@ -158,9 +190,7 @@ class ParseOracle(Oracle):
         return self.scale / np.maximum(1, self.words.lengths[rows] - 1)
 
     def values(self, view: ParseView, planes: Planes) -> np.ndarray:
-        margin = view.true_scores[planes.row] - self._scores(
-            view.weights, planes.output, planes.row
-        )
+        margin = view.true_scores[planes.row] - self._scores(view, planes.output, planes.row)
         return planes.q * (1.0 - margin) if self.slack else planes.q - margin
 
     def accumulate(self, planes: Planes, weights: np.ndarray, out: np.ndarray) -> None:
@@ -170,6 +200,10 @@ class ParseOracle(Oracle):
             cky_rows.add_rules(
                 self.tables, *words, *_arrays(trees), frozen(c), *self.rule_arrays, out
             )
+            if self.table.pair_rule.size:
+                first = out.size - self.table.pair_rule.size
+                spans = self._spans(NO_WEIGHTS, planes.row)
+                span_features.add_uses(spans, *_arrays(trees), frozen(c), first, out)
 
     def call_work(self) -> float:
         lengths = self.words.lengths.astype(np.float64)
@@ -186,12 +220,17 @@ class ParseOracle(Oracle):
         """Return factor·(rules of the tree − rules of the other) for each row."""
         return climb_trees.flat_trees(
             *_arrays(trees), *_arrays(others), *_arrays(self.words[rows]), frozen(factor),
-            self.tables, *self.rule_arrays, self.dim,
+            self.tables, self._spans(NO_WEIGHTS, rows), *self.rule_arrays, self.dim,
         )  # fmt: skip
 
     def decode(self, view: ParseView, rows: np.ndarray) -> TreeRows:
         """Return the best trees, NO_TREE for sentences outside the grammar or too long."""
         output, state = self._search(view, rows, cky.PREDICT)
+        self._warn(state)
+        return output
+
+    def _warn(self, state: np.ndarray) -> None:
+        """Log how many sentences have no tree, by what a search found."""
         for n, why in (
             (np.count_nonzero(state == 0), "outside the grammar"),
             (
@@ -201,8 +240,28 @@ class ParseOracle(Oracle):
         ):
             if n:
                 text = "{} of {} sentences are {} ({}); their trees are flat"
-                log.warning(message(text, n, rows.size, why, self.source))
-        return output
+                log.warning(message(text, n, state.size, why, self.source))
+
+    def n_best(self, view: ParseView, rows: np.ndarray, k: int) -> tuple[TreeRows, Ragged]:
+        """Return the k best distinct trees of each sentence, best first, and their scores.
+
+        Row i of the scores is of sentence i, with fewer than k where it has fewer trees; a sentence
+        without any has one flat tree with the score −inf. The trees of all follow one another.
+        """
+        lengths = np.repeat(self._row_lengths(rows), k)
+        starts = offsets(lengths)
+        out, found = np.empty(starts[-1], np.int32), np.empty(rows.size, np.int8)
+        score = np.empty((rows.size, k))
+        cky_many.search(
+            self.tables, view.weights, self._spans(view.pairs, rows), *_arrays(self.words[rows]),
+            k, int(self.limit / cky_brackets.KEY_BYTES / 2),
+            int(self.limit / cky_brackets.ITEM_BYTES / 2), out, frozen(starts), score, found,
+        )  # fmt: skip
+        self._warn(found)
+        kept = score > -np.inf
+        kept[:, 0] = True
+        trees = TreeRows(out, starts, np.repeat(rows, k))[np.flatnonzero(kept)]
+        return trees, Ragged(score[kept], offsets(kept.sum(axis=1)))
 
     def losses(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
         loss = np.empty(rows.size)
@@ -211,7 +270,7 @@ class ParseOracle(Oracle):
         return loss
 
     def correct(self, rows: np.ndarray, outputs: Any) -> np.ndarray:
-        """Whether the whole tree is right, including chains over one word, which F1 ignores."""
+        """Return whether the whole tree is right, with chains over one word, which F1 ignores."""
         wrong = np.empty(rows.size)
         truth = _arrays(self.truths(rows))
         cky_rows.losses(cky_rows.ZERO_ONE, 1.0, self.tables, *truth, *_arrays(outputs), wrong)
@@ -226,6 +285,23 @@ class ParseOracle(Oracle):
                 sentence = self._tagged(number)
             trees.append(decode(self.grammar, row, sentence))
         return trees
+
+    def public_of(self, planes: Planes) -> list[Tree]:
+        rows = TreeRows(planes.output.values, planes.output.starts, planes.row)
+        return (self if self.sentences else self._with_numbers()).public(rows)
+
+    def _with_numbers(self) -> ParseOracle:
+        """Return the same oracle with numbers in the place of words that were not read."""
+        new = copy.copy(self)
+        new.sentences = [
+            tuple((f"word {k + 1}", self._tag_of(number)) for k, number in enumerate(row))
+            for row in (self.words.row(i).tolist() for i in range(self.n))
+        ]
+        return new
+
+    def _tag_of(self, number: int) -> str:
+        """Return the given tag with this number; the tags of words are in the trees."""
+        return "" if self.lexicon is not None else self.grammar.label(number)
 
     def unfit(self) -> dict[int, str]:
         return self._unfit
@@ -267,6 +343,12 @@ class ParseOracle(Oracle):
 
     def check_examples(self, unfit: Sequence[int]) -> None:
         checks.within("words", self.words.values, -1, self.tables.word_starts.size - 1)
+        if self.n_templates:
+            spans: Ragged = self.examples["spans"]  # type: ignore[assignment]
+            checks.within("spans", spans.values, -1, self.table.pair_starts.size - 1)
+            n = self.words.lengths
+            if not np.array_equal(spans.lengths, n * (n + 1) // 2 * self.n_templates):
+                raise ValueError("features of other spans than the sentences have")
         if self.truth is None:
             return
         checks.vector("truth", self.truth.values, "i4")
@@ -275,11 +357,12 @@ class ParseOracle(Oracle):
         check_rows(self.truth, len(self.grammar.chains), self.grammar.step_rule.size)
 
     def norms(self) -> tuple[np.ndarray, float | None]:
-        """The radius is a bound: counts of rules are ≥ 0, and a tree of n words has so many."""
+        """Return the norms; the radius is a bound from the number of rules of n words."""
         self._check_lengths(np.arange(self.n))
         norms, _ = super().norms()
         n_words, longest = self.words.lengths, self.grammar.chain_rules.lengths.max(initial=0)
         most = np.maximum(2 * n_words - 1, 0) * longest + np.maximum(n_words - 1, 0)
+        most = most * (1 + self.n_templates)  # every rule with its span's features
         if self.lexicon is not None:
             most = most + n_words
         return norms, float((norms + most.astype(np.float64) ** 2).max(initial=0.0))
@@ -303,8 +386,9 @@ class ParseOracle(Oracle):
         truth = _no_rows(rows.size) if mode == cky.PREDICT else self.truths(rows)
         starts = offsets(self._row_lengths(rows))
         out, found = np.empty(starts[-1], np.int32), np.empty(rows.size, np.int8)
+        spans = self._spans(view.pairs, rows)
         given = (
-            self.tables, view.weights, *_arrays(words), *_arrays(truth),
+            self.tables, view.weights, spans, *_arrays(words), *_arrays(truth),
             frozen(view.true_scores[rows]),
         )  # fmt: skip
         if self.kind == cky_rows.F1_BRACKETS and mode != cky.PREDICT:
@@ -331,12 +415,14 @@ class ParseOracle(Oracle):
             )
         )
 
-    def _scores(self, weights: Weights, trees: Ragged, rows: np.ndarray) -> np.ndarray:
-        scores = np.empty(len(trees))
+    def _scores(self, view: ParseView, trees: Ragged, rows: np.ndarray) -> np.ndarray:
+        scores, weights = np.empty(len(trees)), view.weights
         cky_rows.scores(
             self.tables, *_arrays(self.words[rows]), *_arrays(trees), weights.chain, weights.step,
             weights.tag[: self.tag_rule.size], scores,
         )  # fmt: skip
+        if view.pairs.size:
+            span_features.add_scores(self._spans(view.pairs, rows), *_arrays(trees), scores)
         return scores
 
     def _row_lengths(self, rows: np.ndarray) -> np.ndarray:

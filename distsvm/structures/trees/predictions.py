@@ -6,17 +6,25 @@ import argparse
 from collections.abc import Iterator
 
 from distsvm.cli.drawings import FLAGS, Drawings, add_drawing
+from distsvm.cli.n_best import N_BEST, Best, add_n_best
 from distsvm.cli.output import Output
 from distsvm.cli.parts import Predictions
+from distsvm.cli.writer import Writer
 from distsvm.data.shard import ShardSpec
+from distsvm.errors import ConfigError
 from distsvm.model import Model
+from distsvm.structures.trees.answers import best_trees
 from distsvm.structures.trees.drawing import draw_tree, trees_svg
 from distsvm.structures.trees.tree import Tree
 from distsvm.structures.trees.tree_scores import is_flat
 
 
-def writer(args: argparse.Namespace, model: Model, output: Output) -> Drawings:
-    return Trees(args, output)
+def writer(args: argparse.Namespace, model: Model, output: Output) -> Writer:
+    if not hasattr(args, "n_best"):
+        return Trees(args, output)
+    if hasattr(args, "draw") or hasattr(args, "svg"):
+        raise ConfigError("--n-best writes trees in brackets; leave out --draw and --svg")
+    return Best(args.n_best, best_trees, str)
 
 
 class Trees(Drawings):
@@ -43,6 +51,6 @@ PREDICTIONS = Predictions(
     "in brackets, and flat under TOP where a sentence is outside the grammar or too long for the "
     "model's --memory-mb; a note counts these",
     writer,
-    FLAGS,
-    add_drawing,
+    FLAGS | N_BEST,
+    (add_drawing, add_n_best),
 )

@@ -1,4 +1,4 @@
-"""Trees to rows of numbers and back; kernels/cky_rows.py describes rows."""
+"""Conversion of trees to rows of numbers and back; kernels/cky_rows.py describes rows."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -13,11 +13,11 @@ import numpy as np
 from distsvm import checks
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
-from distsvm.kinds import choice, number, truth, whole
+from distsvm.kinds import choice, number, text, truth, whole
 from distsvm.messages import Summary
 from distsvm.options import check_fields, option
 from distsvm.oracles.shared_options import loss_scale_option, unfit_option
-from distsvm.oracles.task import PENALTIES, Task
+from distsvm.oracles.task import LATER, PENALTIES, Task
 from distsvm.structures.trees.grammar import Grammar, chains_of, n_brackets, rules_of
 from distsvm.structures.trees.lexicon import (
     Lexicon,
@@ -28,9 +28,11 @@ from distsvm.structures.trees.lexicon import (
 )
 from distsvm.structures.trees.oracle import KINDS, ParseOracle
 from distsvm.structures.trees.rows import as_sentence, as_tree, check_leaves, row_length
+from distsvm.structures.trees.span_table import MARK, SpanTable, from_bytes, pairs_of, to_bytes
+from distsvm.structures.trees.span_templates import SpanTemplates
 from distsvm.structures.trees.tree import Tree
 from distsvm.vectors import SparseVector
-from distsvm.wording import Setting, message
+from distsvm.wording import Setting, Value, message
 
 BRACKETS = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 
@@ -89,10 +91,21 @@ class ParseTask(Task):
         help="with {words}: words with fewer uses in training share the tags of their class (shape "
         "and suffix); a use counts its example's weight over the mean weight",
     )  # fmt: skip
+    span_features: str | None = option(
+        None, kind=text, metavar="TEMPLATES", usual="none", later=True,
+        help="features of a span that have weights with each rule: templates of words at its ends "
+        "and next to it, such as 'word[first]; tag[after]; span', or default (tags), or words",
+    )  # fmt: skip
+    min_span_count: int = option(
+        2, kind=whole(least=1), metavar="N", later=True,
+        help="with {span_features}: a feature and a rule have a weight if the training trees have "
+        "both at one span so often (by weights, as {min_word_count})",
+    )  # fmt: skip
     # Set by prepare():
     counts: np.ndarray | None = None
     longest: int = 0
     mean_spans: float = 0.0
+    span_pairs: np.ndarray | None = field(default=None, metadata=LATER)
 
     compiled: ClassVar[bool] = True
     string_inputs: ClassVar[bool] = False
@@ -100,6 +113,14 @@ class ParseTask(Task):
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if self.words and self.templates is not None and self.templates.reads_tags:
+            raise ConfigError(
+                message(
+                    "{span_features}: {} reads tags, which a grammar over words does not get; "
+                    "expected templates of words, or {} for these",
+                    repr(self.span_features), Value("words"),
+                )
+            )  # fmt: skip
 
     def scan(self, shard: Shard) -> Summary:
         """Sum the weights of each rule, chain and tagged word; n_columns is the longest length."""
@@ -130,6 +151,7 @@ class ParseTask(Task):
             raise DataError("the data has no trees")
         uses = dict(zip(summary.labels.tolist(), summary.counts.tolist(), strict=True))
         words = {text: uses.pop(text) for text in list(uses) if is_tag_rule(text)}
+        pairs = {text: uses.pop(text) for text in list(uses) if text[0] == MARK}
         # Counts are sums of weights, so the threshold is in examples of mean weight. The factor
         # keeps rounding of a sum from making a word rare.
         mean_weight = summary.weight / max(1, summary.n_weighted)
@@ -142,6 +164,7 @@ class ParseTask(Task):
             rules=tuple(rules),
             chains=tuple(sorted(uses.keys() - set(rules))),
             counts=np.array([uses[rule] for rule in rules]),
+            span_pairs=self._kept(pairs, self.min_span_count * mean_weight * (1 - 1e-9)),
             longest=summary.n_columns,
             mean_spans=spans / summary.weight if summary.weight > 0 else 0.0,
         )
@@ -155,6 +178,15 @@ class ParseTask(Task):
             uses[chain] += c
         for use in uses_of_words(tree) if self.words else ():
             uses[use] += c
+        if self.templates is not None:
+            for pair in pairs_of(tree, self.templates):
+                uses[pair] += c
+
+    def _kept(self, pairs: dict[str, float], least: float) -> np.ndarray | None:
+        """Return the pairs of features and rules that occur often enough, as bytes."""
+        if self.span_features is None:
+            return None
+        return to_bytes(sorted(pair for pair, n in pairs.items() if n >= least))
 
     def check_loaded(self) -> None:
         for name in ("rules", "chains"):
@@ -165,8 +197,10 @@ class ParseTask(Task):
             checks.whole(name, getattr(self, name))
         for name in ("loss_scale", "memory_mb", "mean_spans"):
             checks.number(name, getattr(self, name))
+        if self.span_pairs is not None:
+            checks.vector("span_pairs", self.span_pairs, "u1")
         if self.counts is not None:
-            checks.finite("counts", self.counts, self.dim)
+            checks.finite("counts", self.counts, self.dim - len(self.span_table.texts))
 
     @cached_property
     def grammar(self) -> Grammar:
@@ -189,22 +223,36 @@ class ParseTask(Task):
             )
         return Lexicon.of(rules, tag_number) if self.words else None
 
+    @cached_property
+    def templates(self) -> SpanTemplates | None:
+        """The templates of spans."""
+        return None if self.span_features is None else SpanTemplates.parse(self.span_features)
+
+    @cached_property
+    def span_table(self) -> SpanTable:
+        """The pairs of span features and rules of the prepared task."""
+        if self.span_pairs is None:
+            return SpanTable.none()
+        numbers = {rule: number for number, rule in enumerate(self.grammar.rules)}
+        return SpanTable.of(from_bytes(self.span_pairs), numbers)
+
     @property
     def features(self) -> tuple[str, ...]:
-        """The rule of each weight: those of phrases, then those of tags."""
-        return self.grammar.rules + (() if self.lexicon is None else self.lexicon.rules)
+        """The rule of each weight: those of phrases, those of tags, then those of span features."""
+        tag_rules = () if self.lexicon is None else self.lexicon.rules
+        return self.grammar.rules + tag_rules + self.span_table.texts
 
     @cached_property
     def _rule_number(self) -> dict[str, int]:
         return {rule: number for number, rule in enumerate(self.features)}
 
     def __getstate__(self) -> dict[str, Any]:
-        cached = ("grammar", "lexicon", "_rule_number")  # made again on demand
+        cached = ("grammar", "lexicon", "templates", "span_table", "_rule_number")  # made again
         return {name: value for name, value in vars(self).items() if name not in cached}
 
     @property
     def dim(self) -> int:  # type: ignore[override]
-        return len(self.features)
+        return len(self._rule_number)
 
     @property
     def rescalings(self) -> frozenset[str]:  # type: ignore[override]
@@ -234,17 +282,17 @@ class ParseTask(Task):
         """Return the w of the maximum-likelihood PCFG of this grammar: log relative frequencies.
 
         A tag rule's frequency is the share of the tag's uses with that word, or with a rare word of
-        that class.
+        that class. Span features have weight 0.
         """
         if self.counts is None:
             raise ConfigError("the task has no counts of rules: it was not prepared on trees")
         n = len(self.grammar.rules)
-        weights = self.grammar.likelihood_weights(self.counts[:n])
-        if self.lexicon is None:
-            return weights
-        totals = self.grammar.tag_counts(self.counts[:n])
-        tags = [self.grammar.tag_number[tag_of(rule)] for rule in self.lexicon.rules]
-        return np.concatenate([weights, np.log(self.counts[n:]) - np.log(totals[tags])])
+        parts = [self.grammar.likelihood_weights(self.counts[:n])]
+        if self.lexicon is not None:
+            totals = self.grammar.tag_counts(self.counts[:n])
+            tags = [self.grammar.tag_number[tag_of(rule)] for rule in self.lexicon.rules]
+            parts.append(np.log(self.counts[n:]) - np.log(totals[tags]))
+        return np.concatenate([*parts, np.zeros(len(self.span_table.texts))])
 
     def joint_features(self, x: Any, y: Tree) -> SparseVector:
         numbers = self._rule_number
@@ -258,6 +306,9 @@ class ParseTask(Task):
                 if place is not None:
                     number = len(self.grammar.rules) + place
                     known[number] = known.get(number, 0.0) + 1.0
+        for pair in () if self.templates is None else pairs_of(y, self.templates):
+            if pair in numbers:
+                known[numbers[pair]] = known.get(numbers[pair], 0.0) + 1.0
         return SparseVector.of(known, self.dim)
 
     def loss(self, y: Tree, y_hat: Tree) -> float:

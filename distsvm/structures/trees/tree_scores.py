@@ -111,7 +111,7 @@ def scored_trees(worker: ShardWorker, w: np.ndarray) -> tuple[Any, list[TreeScor
 
 
 def is_flat(tree: Tree) -> bool:
-    """Whether all words are right under TOP, as in the tree of a sentence outside the grammar."""
+    """Return whether all words are children of TOP, as in a tree outside the grammar."""
     return tree.label == TOP and all(child.is_word for child in tree.children)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from alignment_enumeration import alignments, score
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distsvm import AlignmentTask
@@ -38,6 +38,7 @@ def test_scores_are_those_of_the_best_of_all_alignments(alignment, gaps, symmetr
 
 @pytest.mark.parametrize("losses", ["zero-one", "residues"])
 @pytest.mark.parametrize(("alignment", "gaps"), KINDS)
+@settings(max_examples=30)
 @given(data=st.data(), seed=st.integers(0, 99))
 def test_the_task_keeps_its_contract(alignment, gaps, losses, data, seed):
     local = alignment == "local"

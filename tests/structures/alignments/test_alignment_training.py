@@ -51,6 +51,29 @@ def test_the_certificate_can_be_computed_again(losses, solver):
     assert result.primal - result.dual <= 5.0 * 0.02 * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("rescaling", ["margin", "slack"])
+def test_squared_slacks_have_a_certificate_of_their_own(rescaling):
+    inputs, outputs = make_alignments(12, length=20, n_operations=8, n_decoys=2)
+    task, given = AlignmentTask(loss_scale=4.0), {"penalty": "quadratic", "rescaling": rescaling}
+    result = train(task, inputs, outputs, C=5.0, solver="n-slack", **given, **CONFIG)
+    w = result.model.w
+    total = 0.0
+    for x, y, own in zip(inputs, outputs, task_scores(result.model.task, w, inputs), strict=True):
+        rival = np.delete(own, y.candidate).max()
+        margin = result.model.task.joint_features(x, y) @ w - rival
+        h = 2.0 * (1.0 - margin) if rescaling == "slack" else 2.0 - margin  # √Δ = 2
+        total += max(0.0, h) ** 2
+    objective = 0.5 * w @ w + 0.5 * 5.0 * total / len(inputs)
+    assert objective == pytest.approx(result.primal, rel=1e-9)
+    assert result.primal - result.dual >= 0
+
+
+def test_squared_slacks_of_residues_are_refused():
+    data = pairs_of(*make_alignments(4, length=20, n_operations=8, n_decoys=2))
+    with pytest.raises(ConfigError, match="penalty"):
+        train(AlignmentTask("residues"), *data, C=5.0, penalty="quadratic", **CONFIG)
+
+
 def test_both_solvers_and_rescalings_of_the_loss_one_bound_the_same_optimum():
     data = make_alignments(12, length=20, n_operations=8, n_decoys=2)
     found = [

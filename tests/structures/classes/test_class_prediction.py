@@ -47,3 +47,20 @@ def test_one_row_has_the_scores_that_it_has_among_all(form, k):
             np.testing.assert_allclose(one[0], scores[i], rtol=1e-12)
         expected = X @ fitted.coef_.T + fitted.intercept_
         np.testing.assert_allclose(scores.reshape(expected.shape), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_columns_in_any_order_and_given_twice_have_the_scores_of_their_sums():
+    rng = np.random.default_rng(0)
+    X = sparse.random(60, 9, 0.6, "csr", rng=rng)
+    y = rng.integers(0, 3, 60)
+    fitted = MulticlassSVC(max_rounds=5, executor="serial").fit(X, y)
+    row, values = np.repeat(np.arange(60), np.diff(X.indptr)), rng.random(X.nnz) * X.data
+    order = rng.permutation(2 * X.nnz)
+    order = order[np.argsort(np.tile(row, 2)[order], kind="stable")]
+    given = np.concatenate([values, X.data - values])[order], np.tile(X.indices, 2)[order]
+    mixed = sparse.csr_matrix((*given, 2 * X.indptr), X.shape)
+    before = mixed.indices.copy()
+    np.testing.assert_allclose(fitted.decision_function(mixed), fitted.decision_function(X))
+    assert fitted.predict(mixed).tolist() == fitted.predict(X).tolist()
+    assert np.array_equal(mixed.indices, before)
+    assert mixed.nnz == 2 * X.nnz

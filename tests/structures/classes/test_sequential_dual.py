@@ -19,10 +19,14 @@ from distsvm import (
     path,
     train,
 )
+from distsvm.data.features import as_rows
+from distsvm.data.shard import Shard
 from distsvm.data.synthetic import make_multiclass
 from distsvm.errors import ConfigError, DataError
+from distsvm.structures.classes import sequential_loops
 from distsvm.structures.classes.kernels.dual_boxes import boxes_step
 from distsvm.structures.classes.kernels.dual_simplex import simplex_step
+from distsvm.structures.classes.sequential_form import form_of
 
 FORMULATIONS = ("crammer-singer", "weston-watkins", "one-vs-rest")
 SOLVER = {"solver": "sequential-dual", "executor": "serial"}
@@ -114,6 +118,80 @@ def test_every_solver_brackets_the_same_optimum(k, kind, loss):
     assert all(one.gap <= 1e-3 * one.primal for one in found)
 
 
+@pytest.mark.parametrize(
+    ("seed", "executor"),
+    [(20, "serial"), (21, "serial"), (22, "serial"), (21, "threads"), (22, "processes")],
+)
+def test_four_solvers_bracket_one_optimum_on_every_executor(seed, executor):
+    rng = np.random.default_rng(seed)
+    k, d = int(rng.integers(3, 9)), int(rng.integers(2, 12))
+    X, y, weight = problem(seed, k, n=60, d=d)
+    task = MulticlassTask(class_weight={0: 2.0, 1: 0.5})
+    settings = {"C": float(10 ** rng.uniform(0, 2)), "rel_gap": 1e-3, "weight": weight}
+    settings |= {"executor": executor, "n_workers": 1 if executor == "serial" else 2}
+    found = [
+        train(task, X, y, solver=solver, **settings)
+        for solver in ("sequential-dual", "multi-plane", "one-slack", "n-slack")
+    ]
+    assert np.abs(found[0].model.w).max() > 0.05
+    assert max(one.dual for one in found) <= min(one.primal for one in found) * (1 + 1e-9)
+    assert all(one.gap <= 1e-3 * one.primal for one in found)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("k", [2, 6])
+def test_rules_of_shrinking_bracket_one_optimum(k, formulation):
+    X, y, weight = problem(14, k, n=150)
+    settings = {"C": 50.0, "rel_gap": 1e-4, "weight": weight, "formulation": formulation, **SOLVER}
+    found = {
+        rule: train(MulticlassTask(), X, y, shrinking=rule, **settings)
+        for rule in ("gap", "cooled", "fixed", "none")
+    }
+    assert max(one.dual for one in found.values()) <= min(one.primal for one in found.values())
+    assert all(one.stop_reason == "rel_gap" for one in found.values())
+    visits = {rule: one.history[-1].n_cache_hits for rule, one in found.items()}
+    assert visits["none"] == 0
+    assert all(visits[rule] > 0 for rule in ("gap", "cooled", "fixed"))
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("k", [2, 12])
+def test_one_block_has_the_same_bits_on_several_threads(k, formulation, monkeypatch):
+    monkeypatch.setattr(sequential_loops, "SCREEN_WORK", 100.0)
+    X, y, _ = problem(15, k, n=200)
+    settings = {"C": 20.0, "rel_gap": 1e-3, "solver": "sequential-dual", "n_blocks": 1}
+    alone, shared = (
+        train(MulticlassTask(), X, y, formulation=formulation, executor=executor, n_workers=n,
+              **settings)
+        for executor, n in (("serial", 1), ("threads", 3))
+    )  # fmt: skip
+    assert np.array_equal(alone.model.w, shared.model.w)
+    assert (alone.primal, alone.dual) == (shared.primal, shared.dual)
+
+
+@pytest.mark.parametrize("simplex", [True, False])
+def test_free_examples_are_those_without_the_two_removal_rules(simplex):
+    X, y, _ = problem(16, 4, n=60)
+    shard = Shard(as_rows(X), y, None)
+    oracle = MulticlassTask().prepare(MulticlassTask().scan(shard)).oracle(shard, "margin")
+    form = form_of(oracle, FORMULATIONS[0 if simplex else 1], np.full(60, 2.0), False)
+    output, alpha, filled = form.lists
+    rng, wanted, values = np.random.default_rng(0), [], 0
+    for i in range(60):
+        own = rng.choice([0.5, 2.0], rng.integers(0, 3)) if not simplex else (
+            [[], [2.0], [1.0], [0.5, 1.5], [0.5, 0.5]][rng.integers(5)]
+        )  # fmt: skip
+        filled[i], alpha[i, : len(own)] = len(own), own
+        output[i, : len(own)] = [c for c in range(4) if c != y[i]][: len(own)]
+        # All α at 0, or the truth's and one other at C: two α that are ±C.
+        if any(a < 2.0 for a in own):
+            wanted.append(i)
+            values += 1 + (len(own) if simplex else sum(a < 2.0 for a in own))
+    free = form.free(np.arange(60))
+    assert free.tolist() == wanted
+    assert form.n_values(free) == values
+
+
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
 def test_binary_brackets_the_same_optimum(rescaling):
     X, y, weight = problem(5, 2, n=90)
@@ -151,12 +229,13 @@ def test_the_same_bits_on_every_executor(formulation):
     assert all(runs[0].dual == one.dual for one in runs)
 
 
-@pytest.mark.parametrize("n_blocks", [1, 2])
+@pytest.mark.parametrize(("n_blocks", "shrinking"), [(1, "gap"), (1, "cooled"), (2, "gap")])
 @pytest.mark.parametrize("formulation", FORMULATIONS)
-def test_a_resumed_run_has_the_same_bits(formulation, n_blocks, tmp_path):
+def test_a_resumed_run_has_the_same_bits(formulation, n_blocks, shrinking, tmp_path):
     X, y, _ = problem(8, 20, n=120)
     settings = {
-        "C": 20.0, "eps": 1e-6, "formulation": formulation, "n_blocks": n_blocks, **SOLVER
+        "C": 20.0, "eps": 1e-6, "formulation": formulation, "n_blocks": n_blocks,
+        "shrinking": shrinking, **SOLVER,
     }  # fmt: skip
     whole = train(MulticlassTask(), X, y, max_rounds=9, **settings)
     train(MulticlassTask(), X, y, max_rounds=4, run_dir=tmp_path / "run", **settings)
@@ -242,6 +321,7 @@ COSTS = np.ones((4, 4)) - np.eye(4)
     ("task", "config", "told"),
     [
         (MulticlassTask(), {"formulation": "weston"}, "formulation"),
+        (MulticlassTask(), {"shrinking": "cooling"}, "shrinking"),
         (MulticlassTask(losses=COSTS), {"formulation": "one-vs-rest"}, "a cost matrix is for"),
         (MulticlassTask(losses=COSTS), {"rescaling": "slack"}, "a cost matrix is for"),
         (MulticlassTask(codes=np.eye(4)), {}, "a weight vector each"),

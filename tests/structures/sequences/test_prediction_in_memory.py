@@ -10,7 +10,7 @@ from distsvm import Model, SequenceTagger, train
 from distsvm.data.ragged import Ragged
 from distsvm.data.shard import Names as ExampleNames
 from distsvm.errors import DataError
-from distsvm.structures.sequences import predictor, rows, words
+from distsvm.structures.sequences import predictor, rows, word_columns, words
 from distsvm.structures.sequences.names import Names
 from distsvm.structures.sequences.rows import pack_sequences, pack_tags
 from distsvm.structures.sequences.task import SequenceTask
@@ -117,9 +117,9 @@ def test_scores_have_the_bits_that_a_shard_gives(kind, settings):
         return
     shard = model.task.oracle(model.task.shard(inputs), "margin")
     rows = np.arange(shard.n)
-    ours, theirs = (o.emissions(o.view(model.w), rows) for o in (here, shard))
+    ours, theirs = (o.scores(o.view(model.w), rows) for o in (here, shard))
     assert ours[0].tobytes() == theirs[0].tobytes()
-    assert ours[1].tolist() == theirs[1].tolist()
+    assert ours[2].tolist() == theirs[2].tolist()
     for k in (1, 3):
         best = [o.n_best(o.view(model.w), rows, k) for o in (here, shard)]
         assert best[0][0].values.tolist() == best[1][0].values.tolist()
@@ -155,9 +155,15 @@ def test_a_model_sent_elsewhere_takes_no_dictionary_along():
     assert pickle.loads(pickle.dumps(model)).predict(inputs) == expected
 
 
-def test_one_sentence_in_words_is_tagged_as_it_is_among_many(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "templates", ["default", "bias; word; word[-2] & shape[+1] & suffix(1); prefix(1..2)[-1..+1]"]
+)
+@pytest.mark.parametrize(("hash_bits", "bits_of_file"), [(None, None), (4, None), (4, 4)])
+def test_one_sentence_in_words_is_tagged_as_it_is_among_many(
+    templates, hash_bits, bits_of_file, tmp_path, monkeypatch
+):
     draw = random.Random(0)
-    vocabulary = ["the", "Cat", "sat,", "on", "3", "Mats", "."]
+    vocabulary = ["the", "Cat", "sat,", "on", "3", "Mats", ".", "<s>", "</s>"]
     sentences = [draw.choices(vocabulary, k=draw.randint(1, 9)) for _ in range(30)]
     tags = [[word[0].upper() if word.isalpha() else "O" for word in x] for x in sentences]
     path = tmp_path / "train.conll"
@@ -165,11 +171,34 @@ def test_one_sentence_in_words_is_tagged_as_it_is_among_many(tmp_path, monkeypat
         "\n".join("".join(f"{w}\t{t}\n" for w, t in zip(x, y, strict=True))
                   for x, y in zip(sentences, tags, strict=True))
     )  # fmt: skip
-    tagger = SequenceTagger(max_rounds=3, executor="serial").fit(path)
-    one_by_one = [tagger.predict([x])[0] for x in sentences]
+    reading = {"templates": templates, "hash_bits": bits_of_file}
+    model = train(
+        SequenceTask(hash_bits=hash_bits), path, data_options=reading, max_rounds=3,
+        executor="serial",
+    ).model  # fmt: skip
+    asked = [*sentences, ["new"], ["the", "New", "sat,"]]
+
+    def scores(inputs):
+        oracle = model.bound_here(inputs)
+        return oracle.emissions(model.view, np.arange(oracle.n))[0]
+
+    one_by_one, own = [model.predict([x])[0] for x in asked], [scores([x]) for x in asked]
+    monkeypatch.setattr(word_columns, "MOST_KEPT", 3)  # most words are forgotten at once
+    assert [model.predict([x])[0] for x in asked] == one_by_one
+    monkeypatch.setattr(predictor, "LOOKED_UP_WORDS", 0)
+    assert model.predict(asked) == one_by_one
+    if bits_of_file is None:  # else the file's numbers are no names, and a shard is made
+        assert scores(asked).tobytes() == np.concatenate(own).tobytes()
     monkeypatch.setattr(words, "FEW_WORDS", 0)
-    assert tagger.predict(sentences) == one_by_one
-    assert [tagger.predict([x])[0] for x in sentences] == one_by_one
+    assert [model.predict([x])[0] for x in asked] == one_by_one
+    assert model.predict(asked, executor="serial") == one_by_one
+
+
+def test_ranked_tags_of_words_are_those_of_each_sentence_alone(tmp_path):
+    sentences = [["the", "Cat"], ["Cat"], ["a", "Cat", "sat"]] * 3
+    path = tmp_path / "train.conll"
+    path.write_text("\n".join("".join(f"{w}\t{w[0]}\n" for w in x) for x in sentences))
+    tagger = SequenceTagger(max_rounds=3, executor="serial").fit(path)
     assert tagger.predict_n_best(sentences, 1) == [
         ranked for x in sentences for ranked in tagger.predict_n_best([x], 1)
     ]

@@ -5,13 +5,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sequence_examples import BIO, all_outputs, chains, drawn, prepared, rules, task_of
 
 from distsvm.data.ragged import Ragged
 from distsvm.errors import ConfigError, DataError
 from distsvm.messages import Planes
+from distsvm.model import Model, load_model
 from distsvm.structures.sequences.names import Names
 from distsvm.structures.sequences.task import SequenceTask
 from distsvm.testing import check_task
@@ -38,16 +39,31 @@ def test_every_combination_passes_check_task(losses, order, allowed):
     check_task(task, list(zip(inputs, outputs, strict=True)), outputs=all_outputs(task), n_points=3)
 
 
-@settings(max_examples=80)
+MORE = [
+    {},
+    {"hash_bits": 3},
+    {"transition_scale": 0.5},
+    {"transition_features": "f1; f3", "transition_scale": 3.0},
+    {"transition_features": "f0; f1; f2; f3; f4; f5"},
+    {"tag_weight": {"O": 3.0, "B-X": 0.5}, "labels": np.array(BIO)},
+    {"tag_weight": {"A": 2.0, "C": 4.0}, "transition_features": "f2"},
+]
+
+
+@settings(max_examples=120)
 @given(
     st.integers(0, 10**6), st.sampled_from(COMBINATIONS), st.sampled_from(["margin", "slack"]),
-    st.sampled_from([None, 3]),
+    st.sampled_from(MORE),
 )  # fmt: skip
-def test_oracle_equals_enumeration(seed, combination, rescaling, hash_bits):
+def test_oracle_equals_enumeration(seed, combination, rescaling, more):
     losses, order, allowed = combination
     tags = tags_for(allowed)
+    if "tag_weight" in more:
+        assume(losses == "hamming" and more["tag_weight"].keys() <= {*tags})
     inputs, outputs = drawn(seed, tags=tags, allowed=allowed, length=3)
-    task = task_of(losses, order, allowed, labels=np.array(tags), hash_bits=hash_bits)
+    features = more.get("transition_features", "").split("; ")
+    assume(all(any(name in token for x in inputs for token in x) for name in features if name))
+    task = task_of(losses, order, allowed, **{"labels": np.array(tags), **more})
     task = prepared(task, inputs, outputs)
     w = np.random.default_rng(seed).integers(-2, 3, task.dim) / 2.0  # plenty of ties
     w.flags.writeable = False
@@ -65,7 +81,7 @@ def test_oracle_equals_enumeration(seed, combination, rescaling, hash_bits):
             values[tuple(other)] = delta * (1 - p @ w) if rescaling == "slack" else delta - p @ w
         assert np.isclose(max(values.values()), answer.value[i])
         assert np.isclose(values[tuple(chosen[i])], answer.value[i])
-        assert answer.planes.loss[i] == task.loss(y, chosen[i])
+        assert answer.planes.loss[i] == pytest.approx(task.loss(y, chosen[i]))
         p = psi - to_dense(task.joint_features(x, chosen[i]))
         total += (i + 1) * (answer.planes.loss[i] * p if rescaling == "slack" else p)
     out = np.zeros(task.dim)
@@ -76,10 +92,21 @@ def test_oracle_equals_enumeration(seed, combination, rescaling, hash_bits):
     )
 
 
-@pytest.mark.parametrize("order", [1, 2])
-def test_values_and_sums_of_any_planes_in_any_order(order):
+every_kind = pytest.mark.parametrize(
+    ("order", "more"),
+    [
+        (1, {}),
+        (2, {}),
+        (1, {"transition_features": "f1; f2; f5", "transition_scale": 0.5}),
+        (2, {"transition_features": "f1; f2; f5", "tag_weight": {"A": 2.5}}),
+    ],
+)
+
+
+@every_kind
+def test_values_and_sums_of_any_planes_in_any_order(order, more):
     inputs, outputs = drawn(3, n=8)
-    task = prepared(task_of(order=order), inputs, outputs)
+    task = prepared(task_of(order=order, **more), inputs, outputs)
     rng = np.random.default_rng(0)
     w = rng.standard_normal(task.dim)
     oracle = task.oracle(task.shard(inputs, outputs), "margin")
@@ -97,12 +124,16 @@ def test_values_and_sums_of_any_planes_in_any_order(order):
     out = np.zeros(task.dim)
     oracle.accumulate(Planes.linear(row, paths, loss), weights, out)
     np.testing.assert_allclose(out, total, atol=1e-9)
+    index, value, starts = oracle.flat(Planes.linear(row, paths, loss))
+    out[:] = 0
+    np.add.at(out, index, value * np.repeat(weights, np.diff(starts)))
+    np.testing.assert_allclose(out, total, atol=1e-9)
 
 
-@pytest.mark.parametrize("order", [1, 2])
-def test_size_is_that_of_the_joint_features(order):
+@every_kind
+def test_size_is_that_of_the_joint_features(order, more):
     inputs, outputs = drawn(4, n=9)
-    task = prepared(task_of(order=order), inputs, outputs)
+    task = prepared(task_of(order=order, **more), inputs, outputs)
     oracle = task.oracle(task.shard(inputs, outputs), "margin")
     oracle.piece = 2
     weights = np.arange(1.0, 10)
@@ -112,10 +143,12 @@ def test_size_is_that_of_the_joint_features(order):
     assert radius >= max(p @ p for p in psi)  # test_radius_bounds.py says more
 
 
+@pytest.mark.parametrize("features", [None, "f0; f2"])
 @pytest.mark.parametrize(("order", "allowed"), [(1, None), (2, None), (1, PAIRS), (2, PAIRS)])
-def test_n_best_equals_enumeration_whatever_the_pieces(order, allowed):
+def test_n_best_equals_enumeration_whatever_the_pieces(order, allowed, features):
     inputs, outputs = drawn(5, n=7, allowed=allowed)
-    task = prepared(task_of(order=order, allowed=allowed), inputs, outputs)
+    task = task_of(order=order, allowed=allowed, transition_features=features)
+    task = prepared(task, inputs, outputs)
     w = np.random.default_rng(0).standard_normal(task.dim)
     oracle = task.oracle(task.shard(inputs), "margin")
     oracle.piece = 3
@@ -184,12 +217,14 @@ def test_unknown_features_are_ignored():
         )
 
 
-def test_carry_keeps_the_scores_of_old_features_and_tags():
+@pytest.mark.parametrize("features", [None, "f1; f2"])
+def test_carry_keeps_the_scores_of_old_features_and_tags(features):
     inputs, outputs = drawn(0, tags=("A", "C"), n_names=4)
     more, tags = drawn(1, n=8, tags=("A", "B", "C", "D"), n_names=9)
-    old = prepared(task_of(), inputs, outputs)
+    old = prepared(task_of(transition_features=features), inputs, outputs)
     for order in (1, 2):
-        new = prepared(task_of(order=order), inputs + more, outputs + tags)
+        new = task_of(order=order, transition_features=features, transition_scale=0.25)
+        new = prepared(new, inputs + more, outputs + tags)
         w = np.random.default_rng(0).standard_normal(old.dim)
         carried = new.carry(w, old)
         for x, y in zip(inputs, outputs, strict=True):
@@ -197,6 +232,58 @@ def test_carry_keeps_the_scores_of_old_features_and_tags():
             assert np.isclose(to_dense(new.joint_features(x, y)) @ carried, before)
     with pytest.raises(ConfigError, match="tag 'B'"):
         old.carry(np.zeros(new.dim), prepared(task_of(), more, tags))
+
+
+def test_features_on_transitions_are_chosen_by_name_template_and_column():
+    inputs = [[["word=a", "shape[-1]=x", "bias"], {"word": "b", "shape[-1]": "y", "suffix2": 2.0}]]
+    outputs = [["X", "Y"]]
+    for chosen, names in (
+        ("word", ["word:b", "word=a"]),
+        ("shape[-1..+1]; bias", ["bias", "shape[-1]:y", "shape[-1]=x"]),
+        ("suffix2", ["suffix2"]),
+        ("word=a", ["word=a"]),
+    ):
+        task = prepared(SequenceTask(transition_features=chosen), inputs, outputs)
+        found = [task.dictionary.name(j) for j in task.step_columns]
+        assert found == names
+        assert task.dim == task.n_features * 2 + 4 + 4 + 4 * len(names)
+
+
+# --- weights of tags ------------------------------------------------------------------------
+
+
+def test_balanced_weights_make_every_tag_cost_the_same():
+    inputs, outputs = drawn(2, n=12)
+    task = prepared(task_of(tag_weight="balanced"), inputs, outputs)
+    tags = [tag for y in outputs for tag in y]
+    costs = {tag: task.loss([tag], [other]) for tag, other in zip("ABC", "BCA", strict=True)}
+    for tag in "ABC":
+        assert costs[tag] * tags.count(tag) == pytest.approx(1.5 * len(tags) / 3)
+    assert task.loss_unit == pytest.approx(1.5 * len(tags) / len(inputs))
+    check_task(task, list(zip(inputs, outputs, strict=True)), outputs=all_outputs(task), n_points=3)
+
+
+def test_weights_of_tags_that_cannot_be_counted_are_refused_where_sums_are_searched():
+    inputs, outputs = drawn(2, n=12)
+    task = prepared(task_of(tag_weight={"A": np.pi}), inputs, outputs)
+    oracle = task.oracle(task.shard(inputs, outputs), "margin")
+    with pytest.raises(ConfigError, match="whole multiples of one unit"):
+        task.oracle(task.shard(inputs, outputs), "slack")
+    with pytest.raises(ConfigError, match="whole multiples of one unit"):
+        oracle.penalise("quadratic")
+
+
+@pytest.mark.parametrize("more", [{"transition_features": "f1; f2"}, {"tag_weight": {"A": 3}}])
+def test_a_saved_task_is_the_same_task(more, tmp_path):
+    inputs, outputs = drawn(6, n=8)
+    task = prepared(task_of(transition_scale=0.5, **more), inputs, outputs)
+    w = np.random.default_rng(0).standard_normal(task.dim)
+    Model(task, w).save(tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    assert again.predict(inputs) == [task.decode(w, x) for x in inputs]
+    assert again.task.loss(outputs[0], ["B"] * len(outputs[0])) == task.loss(
+        outputs[0], ["B"] * len(outputs[0])
+    )
 
 
 # --- bad input ------------------------------------------------------------------------------
@@ -300,6 +387,14 @@ def test_rules_that_allow_nothing_are_told_at_prediction():
         ({"min_count": 0}, "min_count"),
         ({"hash_bits": 99}, "hash_bits"),
         ({"unfit": "skip"}, "unfit='skip'"),
+        ({"transition_scale": -1.0}, "transition_scale=-1.0"),
+        ({"transition_features": "z"}, "no features of 'z'"),
+        ({"transition_features": ";"}, "names no features"),
+        ({"transition_features": "a", "hash_bits": 3}, "hash_bits"),
+        ({"tag_weight": {"X": 0.0}}, "tag_weight"),
+        ({"tag_weight": {"Z": 2.0}}, "'Z', which is not a tag of the data"),
+        ({"tag_weight": "even"}, "balanced"),
+        ({"tag_weight": {"X": 2.0}, "losses": "zero-one"}, "hamming"),
     ],
 )
 def test_bad_settings_are_refused_by_name(change, message):

@@ -35,6 +35,8 @@ class Problem:
         self.truth = frozen(self.rng.integers(0, n, sum(lengths)).astype(np.int16))
         self.steps, self.start, self.end = (self.draw(n, n), self.draw(n), self.draw(n))
         self.pairs, self.triples = self.draw(n, n), self.draw(n, n, n)
+        # Half of the problems have prices of steps that depend on the token.
+        self.inputs = self.draw(sum(lengths) if seed % 2 else 0, n, n)
         if holes:
             holey = self.rng.random((n, n)) < holes
             if sure:  # the truth stays possible
@@ -64,11 +66,11 @@ class Problem:
     def chain(self):
         if self.order == 1:
             table = frozen(self.steps[None])
-            return table, table, self.start, self.end
+            return table, table, self.start, self.end, self.inputs
         n = self.n_labels
         table = self.steps[:, None, :] + self.triples.transpose(1, 0, 2)
         opening = np.broadcast_to((self.steps + self.pairs)[:, None, :], (n, n, n))
-        return frozen(table), frozen(opening), self.start, self.end
+        return frozen(table), frozen(opening), self.start, self.end, self.inputs
 
     def sequences(self):
         return [slice(a, b) for a, b in pairwise(self.starts.tolist())]
@@ -79,6 +81,8 @@ class Problem:
         total = self.start[path[0]] + self.end[path[-1]]
         total += sum(self.emissions[inside][t, c] for t, c in enumerate(path))
         total += sum(self.steps[a, b] for a, b in pairwise(path))
+        if self.inputs.size:
+            total += sum(self.inputs[inside][t][pair] for t, pair in enumerate(pairwise(path)))
         if self.order == 2:
             total += sum(self.triples[path[i - 2 : i + 1]] for i in range(2, len(path)))
             total += self.pairs[path[:2]] if len(path) > 1 else 0.0
@@ -98,11 +102,13 @@ def test_best_paths_equal_enumeration(case, cost, sure):
     problem = Problem(case, sure)
     output = np.full(problem.truth.size, 77, np.int16)
     score = np.empty(problem.starts.size - 1)
+    costs = frozen(cost * problem.rng.integers(0, 3, problem.truth.size))
     best_paths(
-        problem.emissions, problem.starts, problem.truth, cost, *problem.chain, output, score
+        problem.emissions, problem.starts, problem.truth, costs, *problem.chain, output, score
     )
     for m, inside in enumerate(problem.sequences()):
-        values = {p: s + cost * wrong for p, s, wrong in problem.paths(inside)}
+        y, own = problem.truth[inside], costs[inside]
+        values = {p: s + own[y != p].sum() for p, s, _ in problem.paths(inside)}
         assert score[m] == max(values.values())
         if score[m] > -np.inf:
             assert values[tuple(output[inside].tolist())] == score[m]
@@ -152,22 +158,25 @@ def test_best_paths_by_count_equal_enumeration(case):
 
 
 @settings(max_examples=60)
-@given(CASES, st.booleans(), st.sampled_from(["linear", "root", "any"]))
-def test_most_violated_by_count_equals_enumeration_for_any_loss(case, slack, kind):
+@given(CASES, st.booleans(), st.sampled_from(["linear", "root", "any"]), st.sampled_from([1, 3]))
+def test_most_violated_by_count_equals_enumeration_for_any_loss(case, slack, kind, largest):
     problem = Problem(case)
-    counts = np.arange(5.0)
-    losses = {"linear": 2 * counts, "root": np.sqrt(counts), "any": np.array([0, 3.0, 1, 5, 2])}
+    units = frozen(problem.rng.integers(1, largest + 1, problem.truth.size))
+    counts = np.arange(4.0 * largest + 1)
+    losses = {"linear": 2 * counts, "root": np.sqrt(counts), "any": counts * (7 - counts) ** 2}
     losses = frozen(losses[kind])
     output = np.full(problem.truth.size, 77, np.int16)
     most_violated_by_count(
-        problem.emissions, problem.starts, problem.truth, losses, slack, *problem.chain, output
-    )
+        problem.emissions, problem.starts, problem.truth, units, losses, slack, *problem.chain,
+        output,
+    )  # fmt: skip
     for inside in problem.sequences():
-        truth = problem.score(inside, tuple(problem.truth[inside].tolist()))
+        y = problem.truth[inside]
+        truth = problem.score(inside, tuple(y.tolist()))
         values = {}
-        for path, s, wrong in problem.paths(inside):
+        for path, s, _ in problem.paths(inside):
             if s > -np.inf:
-                d, loss = s - truth, losses[wrong]
+                d, loss = s - truth, losses[units[inside][y != path].sum()]
                 values[path] = loss * (1 + d) if slack else loss + d
         assert values[tuple(output[inside].tolist())] == pytest.approx(max(values.values()))
 
@@ -186,10 +195,10 @@ def test_relax_is_exact_for_every_number_of_labels(n):
 def test_ties_go_to_the_lowest_labels():
     zeros = Problem((0, 3, [4, 1], 1, 0.0))
     table = frozen(np.zeros((1, 3, 3)))
-    chain = (table, table, frozen(np.zeros(3)), frozen(np.zeros(3)))
+    chain = (table, table, frozen(np.zeros(3)), frozen(np.zeros(3)), frozen(np.zeros((0, 3, 3))))
     emissions = frozen(np.zeros((5, 3)))
     output, score = np.empty(5, np.int16), np.empty(2)
-    best_paths(emissions, zeros.starts, zeros.truth, 0.0, *chain, output, score)
+    best_paths(emissions, zeros.starts, zeros.truth, frozen(np.zeros(5)), *chain, output, score)
     assert output.tolist() == [0] * 5
     output, score = np.empty(15, np.int16), np.empty((2, 3))
     many_best_paths(emissions, zeros.starts, *chain, 3, output, score)

@@ -50,10 +50,34 @@ def test_the_baseline_has_the_frequencies_of_rules(fitted):
     assert not np.array_equal(baseline.w, fitted.w_)
 
 
+def test_the_best_few_trees_come_with_their_scores(fitted):
+    ranked = fitted.predict_n_best(X_TEST, 3)
+    assert [one[0][0] for one in ranked] == fitted.predict(X_TEST)
+    for one, x in zip(ranked, X_TEST, strict=True):
+        scores = [score for _, score in one]
+        assert scores == sorted(scores, reverse=True)
+        assert len({str(tree) for tree, _ in one}) == len(one)
+        for tree, score in one:
+            psi = fitted.task_.joint_features(x, tree)
+            assert psi.value @ fitted.w_[psi.index] == pytest.approx(score)
+    assert max(map(len, ranked)) == 3
+    with pytest.raises(ConfigError, match="k=0"):
+        fitted.predict_n_best(X_TEST, 0)
+
+
+def test_span_features_are_the_same_on_executors_and_fit_better():
+    options = {**QUICK, "span_features": "default", "n_shards": 3}
+    one, two = (TreeParser(**{**options, "executor": e}).fit(TRAIN) for e in ("serial", "threads"))
+    np.testing.assert_array_equal(one.w_, two.w_)
+    assert one.result_.gap >= 0
+    assert one.task_.dim > len(one.task_.grammar.rules)
+    assert one.score(TRAIN) >= 0.9
+
+
 def test_the_arguments_reach_the_task():
     arguments = {
         "loss": "brackets", "loss_scale": 2.0, "max_chain": 2, "memory_mb": 64.0, "unfit": "drop",
-        "words": True, "min_word_count": 3,
+        "words": True, "min_word_count": 3, "span_features": "words", "min_span_count": 3,
     }  # fmt: skip
     task = clone(TreeParser(**QUICK, **arguments)).fit(TRAIN).task_
     assert (task.losses, task.loss_scale, task.max_chain) == ("brackets", 2.0, 2)

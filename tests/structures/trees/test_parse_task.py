@@ -2,6 +2,7 @@
 
 import logging
 import math
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -22,10 +23,12 @@ from distsvm import train
 from distsvm.data.shard import Shard
 from distsvm.errors import ConfigError, DataError
 from distsvm.messages import Planes
-from distsvm.model import Model
+from distsvm.model import Model, load_model
 from distsvm.oracles.task import PENALTIES
 from distsvm.structures.trees import grammar
 from distsvm.structures.trees.rows import TreeRows
+from distsvm.structures.trees.span_table import pairs_of, to_bytes
+from distsvm.structures.trees.span_templates import SpanTemplates
 from distsvm.structures.trees.task import ParseTask
 from distsvm.structures.trees.tree import TOP, Tree
 from distsvm.testing import check_task
@@ -82,6 +85,110 @@ def test_most_violated_tree_equals_enumeration(seed, kind, case, penalty):
     assume(penalty in task.penalties)
     w = weights(seed, task.dim, kind)
     check_most_violated(task, w, trees[0].sentence(), trees, rescaling, seed, penalty)
+
+
+SPANS = "tag[first]; word[last]; tag[before]; tag[after] & span"
+
+
+def with_span_features(trees, rules, **options):
+    """A task with about half of the pairs that some of the trees have."""
+    pairs = sorted({p for t in trees[::2] for p in pairs_of(t, SpanTemplates.parse(SPANS))})
+    data = to_bytes(pairs[:: 1 + len(pairs) % 2])
+    return ParseTask(rules=rules, span_features=SPANS, span_pairs=data, **options)
+
+
+@settings(max_examples=300)
+@given(st.integers(0, 10**6), KINDS, st.sampled_from(CASES), st.sampled_from(sorted(PENALTIES)))
+def test_searches_with_span_features_equal_enumeration(seed, kind, case, penalty):
+    losses, rescaling = case
+    rules, chains, max_chain, _, trees = problem(seed)
+    assume(1 <= len(trees) < 300)
+    options = {"losses": losses, "loss_scale": 3.0, "chains": chains, "max_chain": max_chain}
+    task = with_span_features(trees, rules, **options)
+    assume(penalty in task.penalties)
+    w, x = weights(seed, task.dim, kind), trees[0].sentence()
+    check_best(task, w, x, trees)
+    check_most_violated(task, w, x, trees, rescaling, seed, penalty)
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 10**6), KINDS, st.integers(1, 6), st.booleans())
+def test_n_best_trees_are_distinct_sorted_and_the_best(seed, kind, k, spans):
+    rules, chains, max_chain, _, trees = problem(seed)
+    assume(1 <= len(trees) < 500)
+    options = {"chains": chains, "max_chain": max_chain}
+    task = (
+        with_span_features(trees, rules, **options) if spans else ParseTask(rules=rules, **options)
+    )
+    w, x = weights(seed, task.dim, kind), trees[0].sentence()
+    oracle = task.oracle(task.shard([x, x]), "margin")
+    found, scores = oracle.n_best(oracle.view(w), np.arange(2), k)
+    expected = sorted((score(task, w, tree) for tree in trees), reverse=True)
+    expected = [value for value in expected if value > -np.inf][:k]
+    ranked = oracle.public(found)
+    assert len(ranked) == 2 * max(1, len(expected))
+    for i in range(2):
+        np.testing.assert_allclose(scores.row(i), expected or [-np.inf], atol=1e-9)
+        own = ranked[i * len(scores.row(i)) :][: len(expected)]
+        assert len(set(own)) == len(own)
+        np.testing.assert_allclose([score(task, w, tree) for tree in own], expected, atol=1e-9)
+        assert all(tree in trees for tree in own)
+    if not expected:
+        assert ranked[0] == task.decode(w, x)
+
+
+def test_span_features_of_the_data_are_those_of_the_true_nodes():
+    trees = small_treebank()
+    task, shard = prepared(trees, span_features="tag[first]; span & word[after]", min_span_count=1)
+    texts = set(task.span_table.texts)
+    assert "\ttag[first]=D\tNP -> 'D' 'N'" in texts
+    assert "\tspan&word[after]=2&with\tNP -> 'D' 'N'" in texts
+    assert "\tspan&word[after]=1&</s>\tTOP -> NP" in texts
+    assert texts == {p for t in trees for p in pairs_of(t, task.templates)}
+    often, _ = prepared(trees, span_features="tag[first]; span & word[after]", min_span_count=3)
+    assert 0 < len(often.span_table.texts) < len(texts)
+    oracle = task.oracle(shard, "margin")
+    for i, tree in enumerate(trees):
+        index, value, _ = oracle.features(np.array([i]), oracle.truths(np.array([i])))
+        psi = np.zeros(task.dim)
+        np.add.at(psi, index, value)
+        np.testing.assert_array_equal(psi, to_dense(task.joint_features(None, tree)))
+        assert psi[-len(texts) :].sum() == sum(1 for _ in pairs_of(tree, task.templates))
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"span_features": "word"}, "the template 'word' of spans"),
+        ({"span_features": "word[-1]"}, "the template 'word\\[-1\\]' of spans"),
+        ({"span_features": "column(1)[first]"}, "the template 'column"),
+        ({"span_features": " ; "}, "at least one template"),
+        ({"span_features": "tag[first]", "words": True}, "reads tags"),
+        ({"span_features": "default", "words": True}, "span_features='words'|for these"),
+        ({"min_span_count": 0}, "min_span_count=0"),
+    ],
+)
+def test_bad_span_features_are_refused(options, expected):
+    with pytest.raises(ConfigError, match=expected):
+        prepared(small_treebank(), **options)
+
+
+def test_models_with_span_features_are_saved_and_warm_starts_keep_their_weights(tmp_path):
+    trees = small_treebank()
+    task, shard = prepared(trees, span_features="default", min_span_count=1)
+    w = np.random.default_rng(0).standard_normal(task.dim)
+    Model(task, w).save(tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    assert again.predict(shard.x) == [task.decode(w, x) for x in shard.x]
+    plain, _ = prepared(trees)
+    np.testing.assert_array_equal(plain.carry(w, task), w[: plain.dim])
+    np.testing.assert_array_equal(task.carry(w[: plain.dim], plain)[: plain.dim], w[: plain.dim])
+    np.testing.assert_array_equal(task.carry(w, task), w)
+    assert task.likelihood_weights().size == task.dim
+    (tmp_path / "bad").mkdir()
+    bad = replace(task, span_pairs=to_bytes(["\tspan=1\tX -> Y"]))
+    with pytest.raises(ValueError, match="X -> Y"):
+        _ = bad.span_table
 
 
 @pytest.mark.parametrize("losses", ["zero-one", "brackets", "f1", "f1-brackets"])

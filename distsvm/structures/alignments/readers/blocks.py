@@ -44,7 +44,7 @@ class BlockData:
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Packed files (.gz, .bz2, .xz) are unpacked; each of them lies whole in one shard.
+        Compressed files (.gz, .bz2, .xz) are never cut between shards.
     labelled : bool
         False gives sequences alone, for prediction: no homologue has to be among them.
     """
@@ -60,13 +60,13 @@ class BlockData:
         return text_bytes(self.paths)
 
     def unlabelled(self) -> BlockData:
-        """The same sequences, whichever of them is the homologue."""
+        """Return the same sequences, whichever of them is the homologue."""
         return type(self)(self.paths, labelled=False)
 
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
     ) -> list[BlockSpec]:
-        """How to load each of n_shards shards of about equal bytes; see cut_files."""
+        """Return how to load each of n_shards shards of about equal bytes; see cut_files."""
         runs = cut_files(self.paths, n_shards, self.spec.block_starts())
         return [self.spec(parts, self.labelled) for parts in runs]
 
@@ -83,13 +83,13 @@ class BlockSpec(TextSpec):
     @staticmethod
     @abstractmethod
     def begins(line: bytes) -> bool:
-        """Whether an example begins with this line."""
+        """Return whether an example begins with this line."""
 
     @abstractmethod
     def blocks(
         self, part: Part, lines: Iterator[tuple[str, str]]
     ) -> Iterator[tuple[list[Row], bool]]:
-        """The rows of each example, and whether native sequence and homologue are aligned.
+        """Return the rows of each example, and whether native sequence and homologue are aligned.
 
         `lines` gives file and line of each line, and its text.
         """

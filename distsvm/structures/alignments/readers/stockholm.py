@@ -64,7 +64,7 @@ class StockholmSpec(BlockSpec):
 
 
 def _rows(found: dict[str, Row], roles: dict[str, str]) -> list[Row]:
-    """The rows with their roles: native, homologue, and decoys, unless the file says others."""
+    """Return the rows with their roles: native, homologue, and decoys, or those of the file."""
     usual = [NATIVE, HOMOLOGUE, *[DECOY] * len(found)]
     pairs = zip(found.items(), usual[: len(found)], strict=True)
     return [row._replace(role=roles.get(name) or role) for (name, row), role in pairs]

@@ -207,7 +207,7 @@ def climb_chosen(problem, i, alpha, total, sigma, max_steps, tol, room):
     for a in range(chosen.size):
         value[a], own[a] = room.value[chosen[a]], alpha[chosen[a]]
     gram = gram_of_chosen(problem, i, chosen, room)
-    gain = climb(value, gram, own, total, sigma, max_steps, tol, step)
+    gain = climb(value, gram, own, total, 0.0, sigma, max_steps, tol, step)
     room.step[:] = 0.0
     for a in range(chosen.size):
         alpha[chosen[a]], room.step[chosen[a]] = own[a], step[a]

@@ -106,7 +106,7 @@ def visit_boxes(rows, whole, alone, entries, problem, duals, sigma, tol, Z):
     """
     values, columns, starts, dense, square = entries
     truth, q, _, norms = problem
-    output, alphas, counts, totals, gaps = duals
+    output, alphas, counts, totals, gaps, violations = duals
     k = Z.shape[1]
     score, own, alpha, new, change, held = (
         np.zeros(k + 1), np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(k + 1), np.zeros(k),
@@ -117,7 +117,7 @@ def visit_boxes(rows, whole, alone, entries, problem, duals, sigma, tol, Z):
         total, y, n = totals[i], truth[i], counts[i]
         first, stop = starts[i], starts[i + 1]
         if total <= 0.0:
-            gaps[i] = 0.0
+            gaps[i] = violations[i] = 0.0
             continue
         m, gap, violation = 0, 0.0, 0.0
         if whole:
@@ -157,7 +157,7 @@ def visit_boxes(rows, whole, alone, entries, problem, duals, sigma, tol, Z):
                     own[a] = q + score[a] - score[m]
                 gap += total * max(0.0, own[a]) - alpha[a] * own[a]
                 violation = max(violation, abs(own[a]))
-        gaps[i] = gap
+        gaps[i], violations[i] = gap, violation
         if not violation > tol:
             continue
         gain += boxes_step(own, alpha, m, total, sigma * norms[i], alone, new)
@@ -193,7 +193,7 @@ def judge_boxes(rows, alone, entries, problem, duals, Z, hinge):
     """Set the share of the gap and the sum of the hinges of each of these rows."""
     values, columns, starts, dense, _ = entries
     truth, q, _, _ = problem
-    output, alphas, counts, totals, gaps = duals
+    output, alphas, counts, totals, gaps, _ = duals
     k = Z.shape[1]
     score = np.zeros(k)
     for at in range(rows.size):

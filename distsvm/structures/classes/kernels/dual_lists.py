@@ -24,6 +24,19 @@ def free_rows(rows, simplex, duals, out):
 
 
 @kernel
+def count_values(rows, simplex, alone, duals):
+    """How many values of g visits of the free classes of these rows compute."""
+    n = 0
+    for i in rows:
+        own = 0
+        for a in range(duals.filled[i]):
+            if simplex or duals.alpha[i, a] < duals.total[i]:
+                own += 1
+        n += own if alone else own + 1
+    return n
+
+
+@kernel
 def sum_rows(entries, truth, alone, output, alpha, count, weights):
     """weights += Σ α·p, for weights of shape (d + 1, k); entries.square holds the plain scales."""
     values, columns, starts, dense, scale = entries

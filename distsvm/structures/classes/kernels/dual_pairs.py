@@ -32,7 +32,7 @@ def visit_pairs(rows, times, entries, problem, duals, sigma, tol, z):
     """Visit each of these rows: (gain of the dual, of Σ α·q, products with entries of rows)."""
     values, columns, starts, dense, square = entries
     truth, zero_one, losses, norms = problem
-    output, alphas, counts, totals, gaps = duals
+    output, alphas, counts, totals, gaps, violations = duals
     gain, linear, work, last = 0.0, 0.0, 0, z.size - 1
     for i in rows:
         total, y = totals[i], truth[i]
@@ -45,7 +45,8 @@ def visit_pairs(rows, times, entries, problem, duals, sigma, tol, z):
         value = q - s if y == 1 else q + s
         gaps[i] = total * max(0.0, value) - old * value
         curvature = sigma * times * norms[i]
-        if not ((value > tol and old < total) or (value < -tol and old > 0.0)):
+        violations[i] = max(value if old < total else 0.0, -value if old > 0.0 else 0.0)
+        if not violations[i] > tol:
             continue
         if curvature * total <= ROUNDING * abs(value):
             new = total if value > 0.0 else 0.0
@@ -69,7 +70,7 @@ def judge_pairs(rows, entries, problem, duals, z, hinge):
     """Set the share of the gap and the hinge of each of these rows."""
     values, columns, starts, dense, _ = entries
     truth, zero_one, losses, _ = problem
-    _, alphas, counts, totals, gaps = duals
+    _, alphas, counts, totals, gaps, _ = duals
     for at in range(rows.size):
         i = rows[at]
         y = truth[i]

@@ -41,6 +41,7 @@ class Duals(NamedTuple):
     filled: np.ndarray  # int32 (n,)
     total: np.ndarray  # (n,): the sum of all α with the truth's; or the largest of each
     gap: np.ndarray  # (n,): its share of the gap
+    violation: np.ndarray  # (n,): what its best classes exceed the worst ones with α > 0 by
 
 
 @kernel

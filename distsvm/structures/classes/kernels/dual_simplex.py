@@ -79,7 +79,7 @@ def visit_simplexes(rows, start, whole, entries, problem, duals, sigma, tol, Z):
     """
     values, columns, starts, dense, square = entries
     truth, zero_one, losses, norms = problem
-    output, alphas, counts, totals, gaps = duals
+    output, alphas, counts, totals, gaps, violations = duals
     k, room = Z.shape[1], output.shape[1]
     every = room >= k - 1
     score, own, alpha, new, change = (
@@ -92,7 +92,7 @@ def visit_simplexes(rows, start, whole, entries, problem, duals, sigma, tol, Z):
         total, y, n = totals[i], truth[i], counts[i]
         first, stop = starts[i], starts[i + 1]
         if total <= 0.0:
-            gaps[i] = 0.0
+            gaps[i] = violations[i] = 0.0
             continue
         rest = total
         for a in range(n):
@@ -131,7 +131,7 @@ def visit_simplexes(rows, start, whole, entries, problem, duals, sigma, tol, Z):
         for a in range(n):
             lowest = min(lowest, own[a])
             shares += alpha[a] * own[a]
-        gaps[i] = total * highest - shares
+        gaps[i], violations[i] = total * highest - shares, highest - lowest
         if not highest - lowest > tol:
             continue
         m = n
@@ -185,7 +185,7 @@ def judge_simplexes(rows, entries, problem, duals, Z, hinge):
     """Set the share of the gap and the hinge of each of these rows."""
     values, columns, starts, dense, _ = entries
     truth, zero_one, losses, _ = problem
-    output, alphas, counts, totals, gaps = duals
+    output, alphas, counts, totals, gaps, _ = duals
     k = Z.shape[1]
     score = np.zeros(k)
     for at in range(rows.size):

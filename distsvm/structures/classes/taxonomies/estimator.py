@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from distsvm.errors import DataError
 from distsvm.estimators.task_arguments import declared_task, intercept_value
 from distsvm.options import declared, documented, usual
-from distsvm.structures.classes.estimator import ClassSVC
+from distsvm.structures.classes.estimator import LinearClassSVC
 from distsvm.structures.classes.linear import LinearForm
 from distsvm.structures.classes.taxonomies.measures import tree_counts
 from distsvm.structures.classes.taxonomies.task import TaxonomyTask
@@ -28,7 +28,7 @@ class TaxonomyForm(LinearForm):
 
 @documented(declared(TaxonomyTask).values())
 @dataclass(kw_only=True, eq=False, repr=False)
-class TaxonomyClassifier(ClassSVC):
+class TaxonomyClassifier(LinearClassSVC):
     """A linear classifier of classes with features: Ψ(x, y) = x ⊗ Λ(y), trained to a certified gap.
 
     y has a label an example, the name or the path of a node (comp/graphics); or it has a column a
@@ -59,6 +59,7 @@ class TaxonomyClassifier(ClassSVC):
     """
 
     task_class = TaxonomyTask
+    form_class = TaxonomyForm
 
     loss: Any = usual(TaxonomyTask, "losses")
     taxonomy: Any = usual(TaxonomyTask, "taxonomy")
@@ -77,13 +78,10 @@ class TaxonomyClassifier(ClassSVC):
         self.taxonomy_ = self._trained.tree
         return self
 
-    def _form(self) -> LinearForm:
-        return TaxonomyForm(self)
-
     def _check_classes(self, classes: np.ndarray) -> None:
         """The task counts classes: a taxonomy may have more than the data."""
 
-    def _task(self) -> TaxonomyTask:
+    def _task(self, classes: np.ndarray) -> TaxonomyTask:
         intercept = intercept_value(self.fit_intercept, self.intercept_scaling)
         return declared_task(TaxonomyTask, self, intercept_scaling=intercept, codes=self.codes)
 

@@ -49,10 +49,16 @@ def chain_differences(y, path, n_labels, second, code, sign):
 @kernel
 def parts_of_paths(
     values, columns, entries, starts, truth, rows, path_starts, paths, factors, n_features,
-    n_labels, second,
+    n_labels, second, chain_scale, step_values, step_columns, step_entries, n_chain,
 ):  # fmt: skip
-    """factors[p]·(Ψ(x, y) − Ψ(x, ŷ)) of each path as PlaneParts."""
+    """factors[p]·(Ψ(x, y) − Ψ(x, ŷ)) of each path as PlaneParts.
+
+    step_values, step_columns and step_entries are the tokens' features on transitions. Their
+    weights come last in w, behind the n_chain weights of the chain, their values behind the others.
+    step_entries has no tokens where there are none. The chain's parts count chain_scale times.
+    """
     # At most: each wrong token at both labels, and the chain's parts at it and behind it.
+    has_steps = step_entries.size > 1
     n_terms, n_entries, longest = 0, 0, 0
     for p in range(rows.size):
         first, n = starts[rows[p]], path_starts[p + 1] - path_starts[p]
@@ -61,6 +67,10 @@ def parts_of_paths(
             if truth[first + t] != paths[path_starts[p] + t]:
                 n_terms += 16
                 n_entries += 2 * (entries[first + t + 1] - entries[first + t]) + 14
+                if has_steps:
+                    before = first + max(t - 1, 0)
+                    n_terms += 4
+                    n_entries += 2 * (step_entries[first + t + 1] - step_entries[before])
     own_starts = np.zeros(rows.size + 1, np.int64)
     key, factor, at = np.empty(n_terms, np.int64), np.empty(n_terms), np.empty(n_terms, np.int64)
     own_entries, index = np.zeros(n_terms + 1, np.int64), np.empty(n_entries, np.int64)
@@ -91,9 +101,24 @@ def parts_of_paths(
             m = chain_differences(y, path, n_labels, second, code, sign)
             for c in range(m):
                 # Below 0, where no token's part is.
-                key[n], at[n], factor[n] = -1 - code[c], -1, factors[p] * sign[c]
+                key[n], at[n], factor[n] = -1 - code[c], -1, chain_scale * factors[p] * sign[c]
                 index[e_out] = n_features * n_labels + code[c]
                 e_out += 1
+                n += 1
+                own_entries[n] = e_out
+        for t in range(length - 1 if has_steps else 0):
+            e, stop = step_entries[first + t], step_entries[first + t + 1]
+            if e == stop or (y[t] == path[t] and y[t + 1] == path[t + 1]):
+                continue
+            for which in range(2):
+                one, own = (1.0, y) if which == 0 else (-1.0, path)
+                step = np.int64(own[t]) * n_labels + own[t + 1]
+                key[n] = -1 - n_chain - (t * n_labels * n_labels + step)
+                at[n], factor[n] = values.size + e, chain_scale * factors[p] * one
+                for f in range(e, stop):
+                    place = np.int64(step_columns[f]) * n_labels * n_labels + step
+                    index[e_out] = n_features * n_labels + n_chain + place
+                    e_out += 1
                 n += 1
                 own_entries[n] = e_out
         own_starts[p + 1] = n

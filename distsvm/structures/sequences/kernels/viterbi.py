@@ -11,8 +11,10 @@ At the first token the state is the label alone (b = 0); the step to the second 
 prices from `opening`, of the same shape: opening[b, 0, c] is label c after the first label b in
 second order, and for first order `opening` is `table` once more.
 
-A chain is (table, opening, start, end), all float64; −inf is impossible. Sequence m of a call has
-the tokens starts[m] … starts[m + 1] − 1, with scores emissions[t, c]. Of equally good last states,
+A chain is (table, opening, start, end, steps), all float64; −inf is impossible. `steps` has no
+rows, or one a token: steps[t, a, c] is what the inputs at token t add to the price of the step from
+label a there to label c. Sequence m of a call has the tokens starts[m] … starts[m + 1] − 1, with
+scores emissions[t, c]. Of equally good last states,
 and then of equally good earlier labels, going back from the end, the lowest is taken.
 """
 
@@ -66,11 +68,40 @@ def relax(before, prices, out):
 
 
 @inner_kernel
-def best_before(scores, prices, n_blocks, b, c):
-    """The lowest i of the best states i·B + b to come from, when label c is next."""
+def price_of(table, opening, steps, t, b, i, c):
+    """The price of label c at token t ≥ 1 after the labels i, b, in first order after label i."""
+    price = opening[b, i, c] if t == 1 else table[b, i, c]
+    if steps.shape[0]:
+        price += steps[t - 1, i if table.shape[0] == 1 else b, c]
+    return price
+
+
+@inner_kernel
+def prices_of(table, opening, steps, t, b, room):
+    """All prices of price_of at token t for this b, in `room` where they are the token's own."""
+    prices = opening[b] if t == 1 else table[b]
+    if steps.shape[0] == 0:
+        return prices
+    for i in range(room.shape[0]):
+        for c in range(room.shape[1]):
+            room[i, c] = prices[i, c] + steps[t - 1, i if table.shape[0] == 1 else b, c]
+    return room
+
+
+@inner_kernel
+def room_for(table, steps):
+    """Room for prices_of."""
+    n_labels = table.shape[1] if steps.shape[0] else 0
+    return np.empty((n_labels, n_labels))
+
+
+@inner_kernel
+def best_before(scores, table, opening, steps, t, b, c):
+    """The lowest i of the best states i·B + b of token t − 1 to come from, when label c is next."""
+    n_blocks = table.shape[0]
     best, highest = 0, -np.inf
-    for i in range(prices.shape[0]):
-        v = scores[i * n_blocks + b] + prices[i, c]
+    for i in range(table.shape[1]):
+        v = scores[i * n_blocks + b] + price_of(table, opening, steps, t, b, i, c)
         if v > highest:
             best, highest = i, v
     return best
@@ -86,14 +117,15 @@ def longest(starts):
 
 
 @inner_kernel
-def fill_scores(emissions, truth, cost, table, opening, start, scores):
-    """scores[t, s] = the best way to state s of token t, with `cost` for every untrue label."""
+def fill_scores(emissions, truth, costs, table, opening, start, steps, scores):
+    """scores[t, s] = the best way to state s of token t, with costs[t] for an untrue label."""
     n_blocks, n_labels = table.shape[0], table.shape[1]
     before, reached, own = np.empty(n_labels), np.empty(n_labels), np.empty(n_labels)
+    room = room_for(table, steps)
     for s in range(n_labels, n_blocks * n_labels):
         scores[0, s] = -np.inf
     for t in range(truth.size):
-        y = truth[t]
+        y, cost = truth[t], costs[t]
         for c in range(n_labels):
             own[c] = emissions[t, c] + cost
         own[y] = emissions[t, y]
@@ -101,11 +133,10 @@ def fill_scores(emissions, truth, cost, table, opening, start, scores):
             for c in range(n_labels):
                 scores[0, c] = start[c] + own[c]
             continue
-        prices = opening if t == 1 else table
         for b in range(n_blocks):
             for i in range(n_labels):
                 before[i] = scores[t - 1, i * n_blocks + b]
-            relax(before, prices[b], reached)
+            relax(before, prices_of(table, opening, steps, t, b, room), reached)
             for c in range(n_labels):
                 scores[t, b * n_labels + c] = reached[c] + own[c]
 
@@ -122,19 +153,21 @@ def best_last(row, end):
 
 
 @kernel
-def best_paths(emissions, starts, truth, cost, table, opening, start, end, output, score):
-    """The best path of each sequence, where every label but the true one brings `cost` more.
+def best_paths(
+    emissions, starts, truth, costs, table, opening, start, end, steps, output, score
+):  # fmt: skip
+    """The best path of each sequence, where every label but the true one brings its cost more.
 
-    max_ŷ ⟨w, Ψ(x, ŷ)⟩ + cost · (number of ŷ_t ≠ y_t): the most violated path under margin
-    rescaling and Hamming loss, or with cost 0 the prediction (`truth` is then of no effect).
+    max_ŷ ⟨w, Ψ(x, ŷ)⟩ + Σ_t costs_t·[ŷ_t ≠ y_t]: the most violated path under margin
+    rescaling and Hamming loss, or with costs 0 the prediction (`truth` is then of no effect).
 
     Parameters
     ----------
     emissions : array of shape (n_tokens, L)
     starts : int64 array of shape (m + 1,)
     truth : int16 array of shape (n_tokens,)
-    cost : float
-    table, opening, start, end : the chain
+    costs : array of shape (n_tokens,)
+    table, opening, start, end, steps : the chain
     output : int16 array of shape (n_tokens,), filled
     score : array of shape (m,), filled
         The maximum, costs included; −inf where no path is possible, and then its output is 0s.
@@ -146,7 +179,11 @@ def best_paths(emissions, starts, truth, cost, table, opening, start, end, outpu
         if first == stop:
             score[m] = 0.0
             continue
-        fill_scores(emissions[first:stop], truth[first:stop], cost, table, opening, start, scores)
+        own_steps = steps[first:stop]
+        fill_scores(
+            emissions[first:stop], truth[first:stop], costs[first:stop], table, opening, start,
+            own_steps, scores,
+        )  # fmt: skip
         state, score[m] = best_last(scores[stop - first - 1], end)
         if score[m] == -np.inf:
             output[first:stop] = 0
@@ -155,5 +192,5 @@ def best_paths(emissions, starts, truth, cost, table, opening, start, end, outpu
             b, c = state // n_labels, state % n_labels
             output[first + t] = c
             if t:
-                prices = opening if t == 1 else table
-                state = best_before(scores[t - 1], prices[b], n_blocks, b, c) * n_blocks + b
+                before = best_before(scores[t - 1], table, opening, own_steps, t, b, c)
+                state = before * n_blocks + b

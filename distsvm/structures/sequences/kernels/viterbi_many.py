@@ -14,19 +14,23 @@ from __future__ import annotations
 import numpy as np
 
 from distsvm.kernels.options import inner_kernel, kernel
-from distsvm.structures.sequences.kernels.viterbi import best_before, fill_scores, longest
+from distsvm.structures.sequences.kernels.viterbi import (
+    best_before,
+    fill_scores,
+    longest,
+    price_of,
+)
 
 
 @inner_kernel
-def rank_first(t, s, scores, ranked, came_from, n_ranked, table, opening):
+def rank_first(t, s, scores, ranked, came_from, n_ranked, table, opening, steps):
     """Make the best path to state s of token t known, if it is not."""
     if n_ranked[t, s] == 0:
-        n_blocks, n_labels = table.shape[0], table.shape[1]
+        n_labels = table.shape[1]
         ranked[t, s, 0], n_ranked[t, s] = scores[t, s], 1
         if t:
             b, c = s // n_labels, s % n_labels
-            prices = opening if t == 1 else table
-            came_from[t, s, 0] = best_before(scores[t - 1], prices[b], n_blocks, b, c)
+            came_from[t, s, 0] = best_before(scores[t - 1], table, opening, steps, t, b, c)
 
 
 @inner_kernel
@@ -39,12 +43,15 @@ def times_used(came_from, i):
 
 
 @inner_kernel
-def rank_next(scores, ranked, n_ranked, came_from, prices, own, n_blocks, b, c, counts):
-    """The score of one more path to the state b·L + c, and the label i that it came from.
+def rank_next(
+    t, scores, ranked, n_ranked, came_from, own, table, opening, steps, b, c, counts
+):  # fmt: skip
+    """The score of one more path to the state b·L + c of token t, and the label i before it.
 
     `scores`, `ranked` and `n_ranked` are those of the token before, `came_from` the labels of the
     paths known so far, `own` the score of c, `counts` room for L numbers. −inf if there is no more.
     """
+    n_blocks = table.shape[0]
     counts[:] = 0
     for q in range(came_from.size):
         counts[came_from[q]] += 1
@@ -52,9 +59,9 @@ def rank_next(scores, ranked, n_ranked, came_from, prices, own, n_blocks, b, c, 
     for i in range(counts.size):
         state = i * n_blocks + b
         if counts[i] == 0:
-            v = scores[state] + prices[i, c]
+            v = scores[state] + price_of(table, opening, steps, t, b, i, c)
         elif counts[i] < n_ranked[state]:
-            v = ranked[state, counts[i]] + prices[i, c]
+            v = ranked[state, counts[i]] + price_of(table, opening, steps, t, b, i, c)
         else:
             continue
         if v > highest:
@@ -63,7 +70,9 @@ def rank_next(scores, ranked, n_ranked, came_from, prices, own, n_blocks, b, c, 
 
 
 @inner_kernel
-def extend(t, state, scores, ranked, came_from, n_ranked, emissions, table, opening, back, counts):
+def extend(
+    t, state, scores, ranked, came_from, n_ranked, emissions, table, opening, steps, back, counts
+):  # fmt: skip
     """Rank one more path to `state` of token t than the best or than are known.
 
     `back` and `counts` are room for the states on the way back and for the labels.
@@ -74,7 +83,7 @@ def extend(t, state, scores, ranked, came_from, n_ranked, emissions, table, open
     back[u] = state
     while True:
         s = back[u]
-        rank_first(u, s, scores, ranked, came_from, n_ranked, table, opening)
+        rank_first(u, s, scores, ranked, came_from, n_ranked, table, opening, steps)
         n = n_ranked[u, s]
         if u == 0 or ranked[u, s, n - 1] == -np.inf:
             break
@@ -92,20 +101,21 @@ def extend(t, state, scores, ranked, came_from, n_ranked, emissions, table, open
             ranked[v, s, n] = -np.inf  # a single path leads to a first label
         else:
             b, c = s // n_labels, s % n_labels
-            prices = opening if v == 1 else table
             ranked[v, s, n], came_from[v, s, n] = rank_next(
-                scores[v - 1], ranked[v - 1], n_ranked[v - 1], came_from[v, s, :n], prices[b],
-                emissions[v, c], n_blocks, b, c, counts,
+                v, scores[v - 1], ranked[v - 1], n_ranked[v - 1], came_from[v, s, :n],
+                emissions[v, c], table, opening, steps, b, c, counts,
             )  # fmt: skip
 
 
 @kernel
-def many_best_paths(emissions, starts, table, opening, start, end, n_best, output, score):
+def many_best_paths(
+    emissions, starts, table, opening, start, end, steps, n_best, output, score
+):  # fmt: skip
     """The n_best best paths of each sequence, best first.
 
     Parameters
     ----------
-    emissions, starts, table, opening, start, end : as in best_paths
+    emissions, starts, table, opening, start, end, steps : as in best_paths
     n_best : int, at least 1
     output : int16 array of shape (n_best · n_tokens,), filled
         Path r of sequence m, of length T, begins at n_best·starts[m] + r·T.
@@ -114,7 +124,8 @@ def many_best_paths(emissions, starts, table, opening, start, end, n_best, outpu
     """
     n_blocks, n_labels = table.shape[0], table.shape[1]
     n_states, most = n_blocks * n_labels, longest(starts)
-    no_truth, scores = np.zeros(most, np.int16), np.empty((most, n_states))
+    no_truth, no_costs = np.zeros(most, np.int16), np.zeros(most)
+    scores = np.empty((most, n_states))
     # Of these only what is asked for is ever touched.
     ranked = np.empty((most, n_states, n_best))
     came_from = np.empty((most, n_states, n_best), np.int16)
@@ -128,7 +139,10 @@ def many_best_paths(emissions, starts, table, opening, start, end, n_best, outpu
             score[m, 0] = 0.0
             continue
         own, last = emissions[first : first + length], length - 1
-        fill_scores(own, no_truth[:length], 0.0, table, opening, start, scores)
+        own_steps = steps[first : first + length]
+        fill_scores(
+            own, no_truth[:length], no_costs, table, opening, start, own_steps, scores
+        )  # fmt: skip
         n_ranked[:length] = 0
         n_ended[:] = 0
         for r in range(n_best):
@@ -146,14 +160,16 @@ def many_best_paths(emissions, starts, table, opening, start, end, n_best, outpu
             n_ended[state] += 1
             if r + 1 < n_best:
                 extend(
-                    last, state, scores, ranked, came_from, n_ranked, own, table, opening, back,
-                    counts,
+                    last, state, scores, ranked, came_from, n_ranked, own, table, opening,
+                    own_steps, back, counts,
                 )  # fmt: skip
             place = n_best * first + r * length
             for t in range(last, -1, -1):
                 output[place + t] = state % n_labels
                 if t:
-                    rank_first(t, state, scores, ranked, came_from, n_ranked, table, opening)
+                    rank_first(
+                        t, state, scores, ranked, came_from, n_ranked, table, opening, own_steps
+                    )
                     i = came_from[t, state, rank]
                     rank = times_used(came_from[t, state, :rank], i)
                     state = i * n_blocks + state // n_labels

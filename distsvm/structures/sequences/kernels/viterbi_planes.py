@@ -31,7 +31,9 @@ def chain_margin(y, path, table, opening, start, end):
 
 
 @kernel
-def path_values(emissions, starts, truth, output, q, slack, table, opening, start, end, value):
+def path_values(
+    emissions, starts, truth, output, q, slack, table, opening, start, end, steps, value
+):  # fmt: skip
     """q − ⟨p, w⟩ of one path of each sequence, from the scores of all labels of its tokens.
 
     A path whose value is below the truth's, 0, was found by rounding alone, and becomes the truth:
@@ -46,6 +48,12 @@ def path_values(emissions, starts, truth, output, q, slack, table, opening, star
         for t in range(first, stop):
             if truth[t] != output[t]:
                 margin += emissions[t, truth[t]] - emissions[t, output[t]]
+        if steps.shape[0]:
+            for t in range(first, stop - 1):
+                a, b = truth[t], output[t]
+                c, d = truth[t + 1], output[t + 1]
+                if a != b or c != d:
+                    margin += steps[t, a, c] - steps[t, b, d]
         value[m] = q[m] * (1.0 - margin) if slack else q[m] - margin
         if value[m] < 0.0:
             value[m], q[m] = 0.0, 0.0

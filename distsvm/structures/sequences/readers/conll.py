@@ -29,7 +29,7 @@ MAX_HASH_BITS = 30
 
 @dataclass(frozen=True, eq=False)
 class ColumnData:
-    """Sentences in files of columns: which files, what the columns mean, which features."""
+    """Sentences in files of columns: the files, the meaning of the columns, the features."""
 
     paths: list[str]
     columns: Columns
@@ -41,7 +41,7 @@ class ColumnData:
         return text_bytes(self.paths)
 
     def unlabelled(self) -> ColumnData:
-        """The same data without its tags, whether or not the lines have any.
+        """Return the same data without its tags, whether or not the lines have any.
 
         Lines may have all columns of training, or all but the last one if that is the tag's.
         """
@@ -54,11 +54,7 @@ class ColumnData:
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
     ) -> list[ColumnSpec]:
-        """How to load each of n_shards shards of about equal bytes, none of them empty.
-
-        By default 16, or as many as have 64 KiB of text each. Fewer (with a warning, if the number
-        was given) where there are too few sentences, or too few packed files.
-        """
+        """Return how to load each of n_shards shards of about equal bytes; see cut_files."""
         columns = self.columns
         if columns.n_columns is None and not columns.numbered:
             columns = replace(columns, n_columns=columns.count(self.paths[0]))
@@ -72,13 +68,13 @@ class ConllData(ColumnData):
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Packed files (.gz, .bz2, .xz) are unpacked; each of them lies whole in one shard.
+        Compressed files (.gz, .bz2, .xz) are never cut between shards.
     tag : int or None, default -1
         The column of the tag: from 0, or from the end if it is negative. None: tags are not read.
     word : int, default 0
         The column of the word.
     separator : str, optional
-        What stands between columns, such as "\\t"; any run of blanks and tabs by default.
+        The text between columns, such as "\\t"; any run of blanks and tabs by default.
     templates : Templates or str, default DEFAULT
         The features of a token; see distsvm.data.templates.
     hash_bits : int, optional
@@ -86,8 +82,8 @@ class ConllData(ColumnData):
     comment : str, optional
         Lines that begin with it are skipped. None by default: "#" is a token in many files.
     n_columns : int, optional
-        How many columns every line has. As many as the first one by default; for files that a
-        model reads, as many as in training.
+        The number of columns of every line. Default: that of the first line; for files that a
+        model reads, that of training.
 
     Notes
     -----
@@ -122,7 +118,7 @@ class ConllData(ColumnData):
         super().__init__(find_files(paths), columns, templates, hash_bits)
 
     def learnt(self) -> dict[str, Any]:
-        """What models keep: how many columns the lines have, None where the first file has none."""
+        """Return the options that models save: the number of columns, None without lines."""
         return {"n_columns": self.columns.n_columns or self.columns.count(self.paths[0])}
 
 
@@ -166,7 +162,7 @@ class ColumnSpec(TextSpec):
         return f"{place}, sentence {textwrap.shorten(words, 60, placeholder=' …')!r}"
 
     def words(self) -> list[list[str]]:
-        """The words of each sentence, read anew: shards hold only features."""
+        """Read the files again and return the words of each sentence; shards have only features."""
         reading = ColumnReading(replace(self.columns, tag=None), ())
         for part in self.parts:
             reading.read(part)
@@ -181,7 +177,7 @@ class ColumnSpec(TextSpec):
 
 
 def check_features(templates: Templates, word: int, tag: int | None, hash_bits: int | None) -> None:
-    """Refuse features that give the tag away, and numbers of columns out of range."""
+    """Refuse features that include the tag, and numbers of columns out of range."""
     if tag is not None and tag in (word, *templates.columns):
         given = Setting("tag", tag)
         raise ConfigError(

@@ -18,7 +18,7 @@ class ConlluData(ColumnData):
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Packed files (.gz, .bz2, .xz) are unpacked; each of them lies whole in one shard.
+        Compressed files (.gz, .bz2, .xz) are never cut between shards.
     tag : str or None, default "xpos"
         The column of the tag: upos, xpos, or any other. None: tags are not read.
     templates : Templates or str, default DEFAULT

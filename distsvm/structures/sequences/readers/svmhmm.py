@@ -34,7 +34,7 @@ class SvmHmmData:
     Parameters
     ----------
     paths : path, glob pattern, folder, or a list of them
-        Packed files (.gz, .bz2, .xz) are unpacked; each of them lies whole in one shard.
+        Compressed files (.gz, .bz2, .xz) are never cut between shards.
     labelled : bool
         False reads lines for prediction: tags may be missing and are ignored.
 
@@ -55,17 +55,13 @@ class SvmHmmData:
         return text_bytes(self.paths)
 
     def unlabelled(self) -> SvmHmmData:
-        """The same data without its tags, whether or not the lines have any."""
+        """Return the same data without its tags, whether or not the lines have any."""
         return SvmHmmData(self.paths, labelled=False)
 
     def specs(
         self, n_shards: int | None = None, cost: Callable[[Any], float] | None = None
     ) -> list[SvmHmmSpec]:
-        """How to load each of n_shards shards of about equal bytes, none of them empty.
-
-        By default 16, or as many as have 64 KiB of text each. Fewer (with a warning, if the number
-        was given) where there are too few sentences, or too few packed files.
-        """
+        """Return how to load each of n_shards shards of about equal bytes; see cut_files."""
         return [
             SvmHmmSpec(run, self.labelled)
             for run in cut_sentences(self.paths, n_shards, _RunsOfQids())
@@ -129,12 +125,12 @@ class SvmHmmSpec(TextSpec):
     def _parse(
         self, path: str, offset: int, text: bytes
     ) -> tuple[list[bytes], np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Tags, qids, and lengths, columns and values of these lines from this offset on."""
+        """Return tags, qids, and lengths, columns and values of the lines from this offset on."""
         heads = list(HEAD.finditer(text))
         n_tokens = sum(NO_TOKEN.match(line) is None for line in text.split(b"\n"))
         if n_tokens != len(heads) or (self.labelled and any(head[1] is None for head in heads)):
             raise self._refusal(path, offset, text)
-        # What is left without the tags are svmlight lines without labels, at the same places.
+        # Without the tags these are svmlight lines without labels, at the same places.
         rest = bytearray(text)
         for head in heads:
             if head[1] is not None:
@@ -146,7 +142,7 @@ class SvmHmmSpec(TextSpec):
         return tags, qids, (lengths, columns, values)
 
     def _refusal(self, path: str, offset: int, text: bytes) -> DataError:
-        """What is wrong with the first line that is."""
+        """Return the error of the first line with a mistake."""
 
         def is_bad(line: bytes) -> bool:
             head = HEAD.match(line)

@@ -1,4 +1,4 @@
-"""Rows of features of many tokens at once: the work is done for each distinct word, not token."""
+"""Rows of features of many tokens at once: the work depends on distinct words, not tokens."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def token_rows(
     starts: np.ndarray,
     hash_bits: int | None = None,
 ) -> tuple[SparseRows, np.ndarray | None]:
-    """The features of all tokens, one row each, with columns that increase along a row.
+    """Return the features of all tokens, one row each, with columns that increase along a row.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def token_rows(
 
 
 def _entries(table: np.ndarray, may_meet: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Lengths, columns and values of rows; a column below 0 is no entry."""
+    """Return lengths, columns and values of rows; a column below 0 is no entry."""
     if may_meet:
         table.sort(axis=1)
         kept = table >= 0
@@ -106,7 +106,7 @@ class _Batch:
         self._values: dict[tuple[str, int | None], tuple[list[str], np.ndarray]] = {}
 
     def feature(self, terms: tuple[Term, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """Arrays `column`, `codes`: token t has the feature column[codes[t]], none if below 0."""
+        """Return `column` and `codes`: token t has the feature column[codes[t]], none below 0."""
         if terms == (BIAS,):
             return self._columns([BIAS.label]), np.zeros_like(self._sentence)
         if len(terms) == 1:
@@ -114,12 +114,15 @@ class _Batch:
             codes = self._codes(terms[0])
             seen = np.zeros(value_of.size, dtype=bool)
             seen[codes] = True
-            values, place = np.unique(value_of[seen], return_inverse=True)
-            column = np.full(value_of.size, -1, dtype=np.int32)
-            n_none = np.count_nonzero(values < 0)
+            own = value_of[seen]
+            column_of = np.full(len(texts) + 1, -1, dtype=np.int32)  # the last is for no value
+            column_of[own] = 0
+            used = np.flatnonzero(column_of[:-1] == 0)
             label = label_of(terms)
-            names = [label + texts[v] for v in values[n_none:].tolist()]
-            column[seen] = np.concatenate([np.full(n_none, -1), self._columns(names)])[place]
+            column_of[used] = self._columns([label + texts[v] for v in used.tolist()])
+            column_of[-1] = -1
+            column = np.full(value_of.size, -1, dtype=np.int32)
+            column[seen] = column_of[own]
             return column, codes
         return self._combination(terms)
 
@@ -149,14 +152,14 @@ class _Batch:
         return np.append(self._columns(names), np.int32(-1)), codes
 
     def _columns(self, names: list[str]) -> np.ndarray:
-        """The columns of these names, which are all new."""
+        """Return the columns of these names, which are all new."""
         if self._hash_bits is not None:
             return hashed_columns(names, self._hash_bits).astype(np.int32)
         self.names += names
         return np.arange(len(self.names) - len(names), len(self.names), dtype=np.int32)
 
     def _codes(self, term: Term) -> np.ndarray:
-        """The code, in the term's field, of the token that the term means for each token."""
+        """Return for each token the code, in the term's field, of the one at its distance."""
         key = (term.column, term.offset)
         if key not in self._shifted:
             codes = self._fields[term.column].codes
@@ -170,7 +173,7 @@ class _Batch:
         return self._shifted[key]
 
     def _value_of(self, term: Term) -> tuple[list[str], np.ndarray]:
-        """The distinct values of a term, and for each code of its field the value's number."""
+        """Return the distinct values of a term, and the number of each code's value."""
         key = (term.attribute, term.argument)
         if key not in self._values:
             ends = [None, None] if term.is_affix else [BEFORE, AFTER]

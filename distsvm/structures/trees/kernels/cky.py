@@ -24,6 +24,7 @@ from distsvm.structures.trees.kernels.cky_rows import (
     same_rows,
 )
 from distsvm.structures.trees.kernels.cky_trees import best_change, extract, no_change
+from distsvm.structures.trees.kernels.span_features import room_for
 
 PREDICT = 0
 MARGIN = 1
@@ -43,13 +44,14 @@ def slot_bytes(n_symbols, n_phrases):
 
 @kernel
 def search(
-    tables, weights, words, word_starts, truth, truth_starts, true_scores, kind, scale, mode,
+    tables, weights, spans, words, word_starts, truth, truth_starts, true_scores, kind, scale, mode,
     penalty, max_slots, max_items, out, out_starts, found,
 ):  # fmt: skip
     """Write for each sentence the tree of the largest score, or of the most violated plane.
 
     Parameters
     ----------
+    spans : Spans, whose sentences are those of the words
     words, word_starts : the entries of the sentences' words, −1 for a word without an entry
     truth, truth_starts, true_scores : the sentences' true rows and their scores, unused by PREDICT
     kind, scale : the loss, and its factor
@@ -82,6 +84,7 @@ def search(
     n_symbols = tables.n_tags + tables.n_phrases
     chart = make_chart(min(n_cells, max_slots), n_cells, n_symbols, tables.n_phrases)
     items = make_items(2 * tables.row_starts.size)
+    room = room_for(weights, spans)
 
     for i in range(m):
         sentence = words[word_starts[i] : word_starts[i + 1]]
@@ -108,8 +111,9 @@ def search(
             chart = make_chart(min(2 * n_slots, max_slots), n_cells, n_symbols, tables.n_phrases)
             count_slots(n_words, labels, stratified, chart.first)
         items, n_items = fill(
-            tables, weights, sentence, labels, costs, stratified, chart, items, max_items
-        )
+            tables, weights, spans, i, room, sentence, labels, costs, stratified, chart, items,
+            max_items,
+        )  # fmt: skip
         if n_items < 0:
             found[i] = TOO_LARGE
             continue
@@ -124,18 +128,21 @@ def search(
         elif chart.top[chart.first[root], tables.start] == -np.inf:
             continue
         extract(
-            tables, weights, chart, items, n_words, matched, labels, costs, stratified,
-            no_change(), row,
+            tables, weights, spans, i, room, chart, items, n_words, matched, labels, costs,
+            stratified, no_change(), row,
         )  # fmt: skip
         found[i] = 1
         if mode != PREDICT and kind == ZERO_ONE and same_rows(y, row):
-            change = best_change(tables, weights, chart, items, sentence, row, begin, end)
+            change = best_change(
+                tables, weights, spans, i, room, chart, items, sentence, row, begin, end
+            )
             if change.span < 0:
                 found[i] = 0
             else:
                 extract(
-                    tables, weights, chart, items, n_words, 0, labels, costs, False, change, row
-                )
+                    tables, weights, spans, i, room, chart, items, n_words, 0, labels, costs,
+                    False, change, row,
+                )  # fmt: skip
 
 
 @inner_kernel

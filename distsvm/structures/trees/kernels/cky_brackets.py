@@ -29,6 +29,7 @@ from distsvm.structures.trees.kernels.cky_rows import (
     loss_of,
     mark_labels,
 )
+from distsvm.structures.trees.kernels.span_features import room_for, weights_at
 
 # The columns of an item, besides its score.
 SYMBOL, STRATUM, CHAIN, STEP, LEFT, RIGHT = 0, 1, 2, 3, 4, 5
@@ -53,14 +54,15 @@ def make_cell(n_keys):
 
 @kernel
 def search(
-    tables, weights, words, word_starts, truth, truth_starts, true_scores, scale, slack, max_keys,
-    max_items, out, out_starts, found,
+    tables, weights, spans, words, word_starts, truth, truth_starts, true_scores, scale, slack,
+    max_keys, max_items, out, out_starts, found,
 ):  # fmt: skip
     """Write for each sentence the tree of the most violated plane; arguments as of cky.search.
 
     A sentence that needs more than max_keys or max_items is TOO_LARGE.
     """
     n_all = tables.row_starts.size - 1
+    room = room_for(weights, spans)
     most = 1  # brackets of one span
     for chain in range(tables.chain_top.size):
         most = max(most, count_brackets(tables, chain, F1_BRACKETS))
@@ -81,7 +83,7 @@ def search(
             found[i] = TOO_LARGE
             continue
         items, scores, firsts, n_items = _fill(
-            tables, weights, sentence, gold, width, n_strata, max_items
+            tables, weights, spans, i, room, sentence, gold, width, n_strata, max_items
         )
         if n_items < 0:
             found[i] = TOO_LARGE
@@ -97,11 +99,13 @@ def search(
                 best, highest = item, value
         if best >= 0:
             found[i] = 1
-            _extract(items, best, row)
+            extract_item(items, best, row)
 
 
 @inner_kernel
-def _fill(tables, weights, words, gold, width, n_strata, max_items):
+def _fill(
+    tables, weights, spans, sentence, room, words, gold, width, n_strata, max_items
+):  # fmt: skip
     """Return all items, their scores, where each cell's symbols begin, and their number.
 
     The number is −1 where there are more than max_items.
@@ -117,24 +121,25 @@ def _fill(tables, weights, words, gold, width, n_strata, max_items):
     for j in range(1, n_words + 1):
         for i in range(j - 1, -1, -1):
             cell = cell_of(i, j)
+            here = weights_at(tables, weights, spans, sentence, cell, room)
             n_made = 0
             if j - i == 1:
-                n_made = _tag(tables, weights, words[i], n_strata, made)
+                n_made = _tag(tables, here, words[i], n_strata, made)
             for k in range(i + 1, j):
                 n_made = _join(
-                    tables, weights, items, scores, firsts, stops, cell_of(i, k), cell_of(k, j),
+                    tables, here, items, scores, firsts, stops, cell_of(i, k), cell_of(k, j),
                     n_strata, made, n_made,
                 )  # fmt: skip
             keys = np.sort(made.touched[:n_made])
             n_closed = _close(
-                tables, weights, keys, gold[cell], i == 0 and j == n_words, width, n_strata, made,
+                tables, here, keys, gold[cell], i == 0 and j == n_words, width, n_strata, made,
                 closed,
             )  # fmt: skip
             while n_items + n_made + n_closed > scores.size:
                 if 2 * scores.size > max_items:
                     return items, scores, firsts, -1
-                items, scores = _longer(items, scores)
-            n_items = _keep_closed(
+                items, scores = longer(items, scores)
+            n_items = keep_closed(
                 np.sort(closed.touched[:n_closed]), n_symbols, n_strata, made, closed, items,
                 scores, firsts[cell], n_items,
             )  # fmt: skip
@@ -214,7 +219,7 @@ def _close(tables, weights, keys, gold, is_root, width, n_strata, made, closed):
 
 
 @inner_kernel
-def _keep_closed(keys, n_symbols, n_strata, made, closed, items, scores, firsts, n_items):
+def keep_closed(keys, n_symbols, n_strata, made, closed, items, scores, firsts, n_items):
     """Make items of the closed symbols, write where each begins, and return the number of items."""
     symbol = 0
     for key in keys:
@@ -233,7 +238,7 @@ def _keep_closed(keys, n_symbols, n_strata, made, closed, items, scores, firsts,
 
 
 @inner_kernel
-def _longer(items, scores):
+def longer(items, scores):
     more_items, more_scores = np.empty((2 * scores.size, 6), np.int32), np.empty(2 * scores.size)
     more_items[: scores.size] = items
     more_scores[: scores.size] = scores
@@ -241,7 +246,7 @@ def _longer(items, scores):
 
 
 @inner_kernel
-def _extract(items, root, row):
+def extract_item(items, root, row):
     """Write the tree of an item as a row."""
     stack = np.empty(row.size, np.int64)
     stack[0] = root

@@ -21,6 +21,7 @@ import numpy as np
 
 from distsvm.kernels.options import inner_kernel
 from distsvm.structures.trees.kernels.cky_rows import cell_of, pair_of
+from distsvm.structures.trees.kernels.span_features import weights_at
 
 WIDE_ROW = 3
 
@@ -104,7 +105,10 @@ def count_slots(n_words, labels, stratified, first):
 
 
 @inner_kernel
-def fill(tables, weights, words, labels, costs, stratified, chart, items, max_items):
+def fill(
+    tables, weights, spans, sentence, room, words, labels, costs, stratified, chart, items,
+    max_items,
+):  # fmt: skip
     """Fill the chart; return the items, in a longer list if need be, and their number.
 
     The number is −1 where there are more than max_items.
@@ -121,6 +125,7 @@ def fill(tables, weights, words, labels, costs, stratified, chart, items, max_it
     for j in range(1, n_words + 1):
         for i in range(j - 1, -1, -1):
             cell = cell_of(i, j)
+            here = weights_at(tables, weights, spans, sentence, cell, room)
             label = labels[cell]
             counted = costs.words or j - i > 1
             gold_chain = label if 0 <= label < n_chains and counted else -1
@@ -142,9 +147,7 @@ def fill(tables, weights, words, labels, costs, stratified, chart, items, max_it
                     n_items += 1
                     waiting = False
                 if j - i > 1 and slot < end - shift:
-                    n_touched = _join(
-                        tables, weights, chart, items, best, touched, i, j, slot - begin
-                    )
+                    n_touched = _join(tables, here, chart, items, best, touched, i, j, slot - begin)
                     for t in range(n_touched):
                         symbol = touched[t]
                         score = best[symbol]
@@ -171,7 +174,7 @@ def fill(tables, weights, words, labels, costs, stratified, chart, items, max_it
                     if gold_slot < begin:
                         gold_slot = -1
                 _close(
-                    tables, weights, chart, slot, gold_slot, gold_chain, costs, counted,
+                    tables, here, chart, slot, gold_slot, gold_chain, costs, counted,
                     words[i] if j - i == 1 else -1, is_root,
                 )  # fmt: skip
     return items, n_items

@@ -33,10 +33,18 @@ def chain_weights(w, rules, starts, pair, n_pairs):
     """Return each chain's weight, and the best and second best chain of each pair."""
     weight = np.zeros(starts.size - 1)
     best, second = np.empty(n_pairs, np.int32), np.empty(n_pairs, np.int32)
-    best[:], second[:] = -1, -1
     for c in range(weight.size):
         for e in range(starts[c], starts[c + 1]):
             weight[c] += w[rules[e]]
+    best_chains(weight, pair, best, second)
+    return weight, best, second
+
+
+@inner_kernel
+def best_chains(weight, pair, best, second):
+    """Write the best and second best chain of each pair; −1 where there is none."""
+    best[:], second[:] = -1, -1
+    for c in range(weight.size):
         if weight[c] == -np.inf:
             continue
         p = pair[c]
@@ -45,7 +53,6 @@ def chain_weights(w, rules, starts, pair, n_pairs):
             best[p] = c
         elif second[p] < 0 or weight[c] > weight[second[p]]:
             second[p] = c
-    return weight, best, second
 
 
 @inner_kernel

@@ -9,6 +9,7 @@ import numpy as np
 from distsvm.kernels.options import inner_kernel
 from distsvm.structures.trees.kernels.cky_chart import bottom_at, bottoms_of, find_step
 from distsvm.structures.trees.kernels.cky_rows import LEAF, PREFIX, cell_of, find_spans
+from distsvm.structures.trees.kernels.span_features import weights_at
 
 
 class Change(NamedTuple):
@@ -27,8 +28,9 @@ def no_change():
 
 @inner_kernel
 def extract(
-    tables, weights, chart, items, n_words, matched, labels, costs, stratified, change, row
-):
+    tables, weights, spans, sentence, room, chart, items, n_words, matched, labels, costs,
+    stratified, change, row,
+):  # fmt: skip
     """Write the best tree with `matched` matched spans as a row, after this change of a span."""
     n_chains = tables.chain_top.size
     n_symbols = tables.n_tags + tables.n_phrases
@@ -63,8 +65,9 @@ def extract(
         if span == change.span and change.step >= 0:
             step, split = change.step, change.split
         elif j - i > 1:
+            here = weights_at(tables, weights, spans, sentence, cell, room)
             step, split, left, _ = find_step(
-                tables, weights, chart, items, i, j, m, result, score, -1, -1
+                tables, here, chart, items, i, j, m, result, score, -1, -1
             )
         row[2 * span] = chain
         row[2 * span + 1] = step
@@ -87,7 +90,9 @@ def item_score(chart, items, slot, symbol):
 
 
 @inner_kernel
-def best_change(tables, weights, chart, items, words, row, begin, end):
+def best_change(
+    tables, weights, spans, sentence, room, chart, items, words, row, begin, end
+):  # fmt: skip
     """Return the change from the best tree in `row` to the second best; span −1 if none.
 
     The second best tree differs in one span, which has another chain, bottom, step or split and the
@@ -100,11 +105,12 @@ def best_change(tables, weights, chart, items, words, row, begin, end):
     for s in range(row.size // 2):
         i, j = begin[s], end[s]
         slot = chart.first[cell_of(i, j)]
+        here = weights_at(tables, weights, spans, sentence, cell_of(i, j), room)
         chain, step = row[2 * s], row[2 * s + 1]
         if chain != PREFIX:
             top = chart.top[slot, tables.chain_top[chain]]
             other, value = _other_chain(
-                tables, weights, chart, slot, words[i] if step == LEAF else -1, chain
+                tables, here, chart, slot, words[i] if step == LEAF else -1, chain
             )
             if value != -np.inf and top - value < least:
                 least = top - value
@@ -117,7 +123,7 @@ def best_change(tables, weights, chart, items, words, row, begin, end):
         else:
             score = item_score(chart, items, slot, result)
         other, split, _, value = find_step(
-            tables, weights, chart, items, i, j, 0, result, score, np.int64(step), end[s + 1]
+            tables, here, chart, items, i, j, 0, result, score, np.int64(step), end[s + 1]
         )
         if value != -np.inf and score - value < least:
             least = score - value

@@ -6,6 +6,7 @@ import numpy as np
 
 from distsvm.kernels.options import inner_kernel, kernel
 from distsvm.structures.trees.kernels.cky_rows import LEAF, pair_of
+from distsvm.structures.trees.kernels.span_features import span_uses
 
 
 @inner_kernel
@@ -31,19 +32,35 @@ def tree_rules(row, words, tables, chain_rules, chain_starts, step_rule, tag_rul
     return n
 
 
+@inner_kernel
+def _pairs(row, spans, sentence, begin, end, first_pair, out):
+    """Write down the weight of every pair's use in one tree; return how many there are."""
+    if spans.pair_rule.size == 0 or row.size == 0:
+        return 0
+    n = span_uses(row, spans, sentence, begin, end, out)
+    for u in range(n):
+        out[u] += first_pair
+    return n
+
+
 @kernel
 def flat_trees(
-    truth, truth_starts, found, starts, words, word_starts, factor, tables, chain_rules,
+    truth, truth_starts, found, starts, words, word_starts, factor, tables, spans, chain_rules,
     chain_starts, step_rule, tag_rule, dim,
 ):  # fmt: skip
-    """factor·(rules of the true tree − rules of the found one) of each plane, as sparse vectors."""
+    """factor·(rules of the true tree − rules of the found one) of each plane, as sparse vectors.
+
+    The weights of pairs of span features and rules come last.
+    """
     longest = 0
     for c in range(chain_starts.size - 1):
         longest = max(longest, chain_starts[c + 1] - chain_starts[c])
     most = 0
     for i in range(factor.size):
         most = max(most, starts[i + 1] - starts[i], truth_starts[i + 1] - truth_starts[i])
-    rules = np.empty((longest + 2) * max(1, most), np.int64)
+    rules = np.empty((longest + 2) * max(1, most) * (1 + spans.n_templates), np.int64)
+    begin, end = np.empty(max(1, most), np.int64), np.empty(max(1, most), np.int64)
+    first_pair = dim - spans.pair_rule.size
     counts = np.zeros(dim)
     index, value = np.empty(1024, np.int64), np.empty(1024)
     ends, n = np.zeros(factor.size + 1, np.int64), 0
@@ -53,9 +70,11 @@ def flat_trees(
         tree = found[starts[i] : starts[i + 1]]
         given = (own, tables, chain_rules, chain_starts, step_rule, tag_rule)
         m = tree_rules(tree, *given, rules)
+        m += _pairs(tree, spans, i, begin, end, first_pair, rules[m:])
         for r in range(m):
             counts[rules[r]] -= 1.0
         m_true = tree_rules(y, *given, rules[m:])
+        m_true += _pairs(y, spans, i, begin, end, first_pair, rules[m + m_true :])
         for r in range(m, m + m_true):
             counts[rules[r]] += 1.0
         if n + m + m_true > index.size:

@@ -13,4 +13,5 @@ STRUCTURE = Structure(
     reads=("rings", "jsonl"),
     options=f"{_HOME}.command_line:OPTIONS",
     inspection=f"{_HOME}.command_line:INSPECTION",
+    problems=f"{_HOME}.problems:problems",
 )
