@@ -74,7 +74,8 @@ class ClassKernel(JointKernel):
         self.n_codes = self.n_explicit = task.n_codes
         self.atoms: Rows = oracle.rows
         self.starts, self.numbers = np.arange(oracle.n + 1), oracle.numbers
-        self._codes = np.eye(task.n_codes) if oracle.unit else np.asarray(oracle.table)
+        table = task.code_table()
+        self._codes = np.eye(task.n_codes) if table is None else table
 
     def entries(self, planes: Planes) -> Entries:
         codes = self._codes[self._oracle.truths(planes.row)] - self._codes[planes.output]
