@@ -1,6 +1,7 @@
 """Runs over HTTP: begun, watched, stopped, resumed, deleted, and their models asked."""
 
 import json
+import time
 import zipfile
 
 import pytest
@@ -39,10 +40,22 @@ def test_options_come_as_toml_too_and_the_config_begins_an_equal_run(served, row
     assert (one.w == two.w).all()
 
 
+def await_signs(path, n):
+    """Wait until a run has given n more signs of life."""
+    for _ in range(n):
+        before = path.stat().st_mtime_ns
+        while path.stat().st_mtime_ns == before:
+            time.sleep(0.05)
+
+
+@pytest.mark.slow
 def test_a_run_is_stopped_after_its_round_and_resumed_with_another_limit(served, held):
     served.client.submit(held.options | {"C": 10.0, "rel-gap": 1e-9}, "long")
     served.wait("long", "running")
     served.client.stop("long")
+    await_signs(
+        served.home / "long" / "state.json", 2
+    )  # by then the run has seen that it is to stop
     held.let_go()
     stopped = served.wait("long", "stopped", "finished")
     assert stopped["stop_reason"] == "interrupted"
