@@ -38,9 +38,9 @@ def run(args: argparse.Namespace, output: Output) -> int:
 
     from distsvm.oracles.description import saved_name
     from distsvm.service.access import own_token
-    from distsvm.service.app import Service
     from distsvm.service.models import Models
     from distsvm.service.requests import check_name
+    from distsvm.service.serving import Service
 
     folders: dict[str, Path] = {}
     for given in args.models:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from distsvm.cli import exits
 from distsvm.cli.models import file_of, load_class
@@ -12,6 +13,9 @@ from distsvm.cli.parser import Parser
 from distsvm.errors import ConfigError
 from distsvm.kinds import Several, files, path, text, truth, whole
 from distsvm.storage import new_folder, read_json
+
+if TYPE_CHECKING:
+    from distsvm.service.serving import Service
 
 PORT = 8300
 OWN = ".service"
@@ -81,12 +85,12 @@ def run(args: argparse.Namespace, output: Output) -> int:
     check_installed()
     from distsvm.oracles.description import saved_name
     from distsvm.service.access import own_token
-    from distsvm.service.app import Service
     from distsvm.service.models import Models
     from distsvm.service.queue import Queue
     from distsvm.service.requests import Allowed
     from distsvm.service.runner import Runner
     from distsvm.service.runs import Runs
+    from distsvm.service.serving import Service
 
     home = Path(args.runs).resolve()
     own = home / OWN
@@ -120,7 +124,7 @@ def _print_link(args: argparse.Namespace, output: Output) -> int:
     return exits.DONE
 
 
-def served(args: argparse.Namespace, output: Output, service: object, own: Path | None) -> None:
+def served(args: argparse.Namespace, output: Output, service: Service, own: Path | None) -> None:
     """Serve until the command is ended; say the address and a sign-in link."""
     from distsvm.service.server import run as serve
 
@@ -128,18 +132,18 @@ def served(args: argparse.Namespace, output: Output, service: object, own: Path 
         raise ConfigError("--certificate and --key go together")
 
     def on_start(address: str) -> None:
-        link = f"{address}/sign-in?code={service.codes.new()}"  # type: ignore[attr-defined]
+        link = f"{address}/sign-in?code={service.codes.new()}"
         output.record("service", {"address": address, "sign_in": link})
         output.say(f"serving at {address}", f"sign in, once and within ten minutes: {link}")
         output.stdout.flush()
 
     serve(
-        service, args.host, args.port, certificate=args.certificate, key=args.key,  # type: ignore[arg-type]
+        service, args.host, args.port, certificate=args.certificate, key=args.key,
         address_file=None if own is None else own / "address.json", on_start=on_start,
     )  # fmt: skip
 
 
-def limits(args: argparse.Namespace) -> dict[str, object]:
+def limits(args: argparse.Namespace) -> dict[str, Any]:
     root = args.root_path.rstrip("/")
     if root and not root.startswith("/"):
         raise ConfigError(f"--root-path {args.root_path}: expected a path that begins with /")

@@ -101,7 +101,8 @@ class Client:
 
     def history(self, name: str, first: int = 0) -> list[dict[str, Any]]:
         """Return the rounds from a number on."""
-        return self._json("GET", f"/api/runs/{_quoted(name)}/history", **{"from": first})["rounds"]
+        path = f"/api/runs/{_quoted(name)}/history?from={first}"
+        return self._json("GET", path)["rounds"]
 
     def events(self, name: str) -> Iterator[Event]:
         """Yield the rounds and states of a run as they come, until it is deleted."""
@@ -135,12 +136,12 @@ class Client:
 
     def logs(self, name: str, first: int | None = None) -> str:
         """Return what its processes have printed: the end, or from a byte on."""
-        return self._bytes("GET", f"/api/runs/{_quoted(name)}/logs", **{"from": first}).decode()
+        since = "" if first is None else f"?from={first}"
+        return self._bytes("GET", f"/api/runs/{_quoted(name)}/logs{since}").decode()
 
     def log_part(self, name: str, first: int) -> tuple[str, int]:
         """Return output from a byte on, and the place behind it."""
-        path = f"/api/runs/{_quoted(name)}/logs"
-        with self._opened("GET", path, **{"from": first}) as answer:
+        with self._opened("GET", f"/api/runs/{_quoted(name)}/logs?from={first}") as answer:
             return answer.read().decode(), int(answer.headers["Next-Byte"])
 
     def config(self, name: str) -> str:

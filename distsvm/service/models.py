@@ -165,9 +165,10 @@ class Models:
         if folder is None:
             raise Missing(f"there is no model {name!r:.100}")
         manifest = read_manifest(folder / MANIFEST, "model", 1, ModelError)
+        facts = manifest.get("facts")
         found = Named(
             name, str(manifest.get("digest"))[:12], folder, str(manifest.get("task")),
-            manifest.get("facts") if isinstance(manifest.get("facts"), dict) else {},
+            facts if isinstance(facts, dict) else {},
         )  # fmt: skip
         if version not in (None, found.version):
             raise Missing(

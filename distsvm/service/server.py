@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from distsvm.errors import ConfigError
-from distsvm.service.app import Service, make_app
+from distsvm.service.app import make_app
+from distsvm.service.serving import Service
 from distsvm.storage import write_json
 
 log = logging.getLogger(__name__)

@@ -16,11 +16,11 @@ from distsvm.cli.words import TOML
 from distsvm.errors import ConfigError, DistSVMError
 from distsvm.report.view import RunView, read_run
 from distsvm.service.access import COOKIE, COOKIE_S, Rate, code_in, new_cookie, same
-from distsvm.service.app import Service
 from distsvm.service.pages import form, frame, model, run, runs, sign_in, static
 from distsvm.service.problems import status_of
 from distsvm.service.requests import changes_of_resume, check_name, new_run
 from distsvm.service.runs import Missing
+from distsvm.service.serving import Service
 from distsvm.wording import message_of
 
 MOST_COMPARED = 8
