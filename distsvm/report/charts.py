@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from distsvm.report.axes import Axis, linear_axis, log_axis, whole_axis
-from distsvm.report.numbers import count, number, short_count
+from distsvm.report.numbers import count, number, short_count, titled
 from distsvm.report.plot import Curve, Readings, figure, plot
 from distsvm.report.view import RunView
 from distsvm.solvers.round import Column, shown_columns
@@ -52,8 +52,8 @@ def _counts(view: RunView, column: Column) -> str:
         lambda i: f"{count(counts[i])} {what}, {count(support[i])} with α > 0",
         f"{count(counts[-1])} {what} at the end, {count(support[-1])} of them with α > 0.",
     )  # fmt: skip
-    words = f"{column.help.capitalize()}, and those with α > 0, which make up w."
-    return figure(what, what.capitalize(), words, body)
+    words = f"{titled(column.help)}, and those with α > 0, which make up w."
+    return figure(what, titled(what), words, body)
 
 
 def _values(view: RunView, column: Column) -> str:
@@ -68,7 +68,7 @@ def _values(view: RunView, column: Column) -> str:
         lambda i: f"{column.label} {column.text(view.history[i])}",
         f"{column.label} by round; {last} at the end.",
     )  # fmt: skip
-    return figure(column.name, column.label.capitalize(), f"{column.help.capitalize()}.", body)
+    return figure(column.name, titled(column.label), f"{titled(column.help)}.", body)
 
 
 def calls(view: RunView) -> str:

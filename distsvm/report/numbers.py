@@ -62,6 +62,11 @@ def short_count(value: float) -> str:
     return count(value)
 
 
+def titled(text: str) -> str:
+    """Return the text with a large first letter; letters of formulas, such as α, stay."""
+    return text[:1].upper() + text[1:] if text[:1].isascii() else text
+
+
 def counted(value: float, noun: str) -> str:
     """Return a whole number and its noun: 1 round or 12 rounds."""
     return f"{count(value)} {noun}" + ("" if value == 1 else "s")

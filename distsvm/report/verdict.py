@@ -6,7 +6,7 @@ import math
 from datetime import datetime
 from html import escape
 
-from distsvm.report.numbers import count, counted, number, percent, resolved, seconds
+from distsvm.report.numbers import count, counted, number, percent, resolved, seconds, titled
 from distsvm.report.view import RunView
 from distsvm.solvers.round import Round, shown_columns
 
@@ -139,7 +139,7 @@ def _own(last: Round) -> list[tuple[str, str, str, bool]]:
         if column.support:
             note = f"{column.support_text(last)} with α > 0"
             note += f"; {number(last.plane_bytes / 2**20)} MB" if last.plane_bytes else ""
-        tiles.append((column.label.capitalize(), column.text(last), note, False))
+        tiles.append((titled(column.label), column.text(last), note, False))
     return tiles
 
 
