@@ -37,7 +37,7 @@ EXCUSED = {
     "docs/certificate.md": {"not run": 1},
     "docs/large-data.md": {"parsed only": 1},
     "docs/runs-and-jobs.md": {"not run": 1, "parsed only": 1},
-    "docs/service.md": {"parsed only": 4},
+    "docs/service.md": {"not run": 1, "parsed only": 4},
     "docs/templates.md": {"not run": 1},
 }
 """How many blocks of each page a comment excuses. Another number is an error."""
@@ -226,7 +226,7 @@ def test_the_citation_names_the_version():
 def test_the_package_declares_that_it_has_types_and_needs_posix():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert (ROOT / "distsvm" / "py.typed").is_file()
-    assert 'distsvm = ["py.typed"]' in text
+    assert 'distsvm = ["py.typed"' in text
     assert '"Operating System :: POSIX"' in text
 
 

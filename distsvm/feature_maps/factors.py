@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, block_diag, cholesky, eigh, solve_triangular
 
 FIRST_JITTER = 1e-14
 """In parts of the mean of the diagonal; each further trial takes 10 times as much."""
@@ -43,21 +42,23 @@ def cholesky_factor(gram: np.ndarray) -> Factor:
     scale, jitter = float(np.mean(np.diag(gram))), 0.0
     while True:
         try:
-            lower = cholesky(gram + jitter * scale * np.eye(len(gram)), lower=True)
+            lower = np.linalg.cholesky(gram + jitter * scale * np.eye(len(gram)))
             break
-        except LinAlgError:
+        except np.linalg.LinAlgError:
             jitter = 10 * jitter or FIRST_JITTER
             if jitter > MOST_JITTER:
                 raise
     pivots = np.diag(lower) ** 2
-    inverse = solve_triangular(lower, np.eye(len(gram)), lower=True)
+    inverse = np.tril(np.linalg.inv(lower))
     return Factor(inverse.T, float(pivots.min()), float(pivots.max()), jitter * scale)
 
 
 def eigen(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues and vectors of the symmetric part."""
-    values, vectors = eigh((gram + gram.T) / 2)
-    return values, vectors
+    """Return eigenvalues and vectors of the symmetric part; each largest entry is above 0."""
+    values, vectors = np.linalg.eigh((gram + gram.T) / 2)
+    largest = np.argmax(np.abs(vectors), axis=0)
+    signs = np.sign(vectors[largest, np.arange(largest.size)])
+    return values, vectors * np.where(signs == 0, 1.0, signs)
 
 
 def factor_of_groups(
@@ -78,13 +79,14 @@ def factor_of_groups(
     for rows in groups:
         own = gram[np.ix_(rows, rows)]
         parts.append(_factor(own, eigen(own) if cutoff is not None else None, cutoff))
-    projection = block_diag(*(part.projection for part in parts))
-    projection[np.concatenate(groups)] = projection.copy()
+    sizes = [part.projection.shape[1] for part in parts]
+    projection = np.zeros((len(gram), sum(sizes)))
+    for rows, part, end in zip(groups, parts, np.cumsum(sizes), strict=True):
+        projection[rows, end - part.projection.shape[1] : end] = part.projection
     factor = Factor(
         projection, min(part.smallest for part in parts), max(part.largest for part in parts),
         max(part.jitter for part in parts),
     )  # fmt: skip
-    sizes = [part.projection.shape[1] for part in parts]
     return factor, np.repeat(np.unique(labels), sizes)
 
 

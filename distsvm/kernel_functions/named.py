@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial.distance import cdist
 
 from distsvm.data.features import Rows, SparseRows
 from distsvm.errors import ConfigError, DataError
@@ -175,6 +174,8 @@ class Laplacian(WithGamma):
         return super().number_of(word, seen)
 
     def _values(self, A: Rows, right: Right) -> np.ndarray:
+        from scipy.spatial.distance import cdist  # here, as workers without it stay small
+
         left = dense(A)
         values = np.empty((A.n_rows, right.n_rows), right.dtype)
         for start in range(0, right.n_rows, FEW_ROWS):

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import pdist
 
 from distsvm.data.features import DenseRows, Rows, SparseRows
 from distsvm.data.ragged import offsets
@@ -152,6 +151,8 @@ class Seen:
 
     def median_distance(self, metric: str) -> float:
         """Return the median distance of two different sampled rows."""
+        from scipy.spatial.distance import pdist  # here, as workers without it stay small
+
         few = self.rows.rows(0, min(MEDIAN_ROWS, self.keys.size))
         return float(np.median(pdist(dense(few), metric))) if few.n_rows > 1 else 0.0
 

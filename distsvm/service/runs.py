@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from distsvm.cli.config_file import parsed
+from distsvm.cli.models import is_own_code
 from distsvm.cli.run_table import facts_of, is_run
 from distsvm.errors import CheckpointError, DistSVMError
 from distsvm.service.child import OWN, Alive, Attempt
@@ -178,7 +180,9 @@ class Runs:
         """Queue a run to be resumed, with changed options."""
         folder = self.folder(name)
         self._check_idle(name, "resumed")
-        words = ["--quiet", "resume", str(folder), *changes]
+        task = parsed(self.config(name), "the configuration of the run").get("task")
+        own = ["--task", task] if isinstance(task, str) and is_own_code(task) else []
+        words = ["--quiet", "resume", str(folder), *own, *changes]
         self.queue.add(name, words)
         self.runner.wake()
         return self.facts(name)

@@ -107,7 +107,7 @@ class TrainConfig:
         "auto", kind=Choice(lambda: ("auto", *SOLVERS)), metavar="NAME", group=METHOD,
         help="auto is the solver whose own options are given, if they are of one solver only; "
         "else multi-plane for sequences, trees and alignments; sequential-dual for classes of at "
-        "least 16 columns in memory that are trained in one process (serial, threads) without "
+        "least 32 columns in memory that are trained in one process (serial, threads) without "
         "several blocks; else one-slack. The run records the choice for resumed runs",
     )  # fmt: skip
     solver_options: dict[str, Any] = option(

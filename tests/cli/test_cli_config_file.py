@@ -74,7 +74,7 @@ def texts(kind):
     return st.sampled_from(named) if not fits(kind, "x") else WORD.filter(partial(fits, kind))
 
 
-OF_SOME_KINDS = ("bio", "native", "line-search", "cvxpy:CLARABEL")
+OF_SOME_KINDS = ("poly", "0.5", "median", "bio", "native", "line-search", "cvxpy:CLARABEL")
 
 
 def fits(kind, text):

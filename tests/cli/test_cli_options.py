@@ -41,6 +41,7 @@ EXAMPLES = {
     "--stabilise": ("1", 1.0),
     "--blocks": ("4", 4),
     "--formulation": ("weston-watkins", "weston-watkins"),
+    "--shrinking": ("cooled", "cooled"),
     "--batch": ("50", 50),
     "--ascent": ("subspace", "subspace"),
     "--working-set": ("512", 512.0),

@@ -117,7 +117,7 @@ def test_to_go_on_a_folder_is_needed(capsys):
         (["--order", "2"], "--order is for sequences"),
         (
             ["--task", "multiclas"],
-            "expected one of align, binary, multiclass, parse, sequence, or FILE",
+            "multiclass, parse, sequence, taxonomy, or FILE",
         ),
         (["--task", "sequence", "--task-options", "a=1"], "--task-options is for tasks of your"),
     ],

@@ -50,7 +50,8 @@ def test_warm_up_compiles_every_kernel_that_python_calls():
     *events, seen = map(json.loads, done.stdout.splitlines())
     assert seen["code"] == 0
     assert [event["task"] for event in events[:-1]] == [
-        "binary", "multiclass", "sequence", "parse", "align", "taxonomy",
+        "binary", "multiclass", "kernel-binary", "kernel-multiclass", "sequence", "parse", "align",
+        "taxonomy",
     ]  # fmt: skip
     outside = called_from_outside(seen["found"])
     assert len(outside) > 20

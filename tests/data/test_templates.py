@@ -176,7 +176,7 @@ def test_text_of_templates_gives_them_back_and_they_travel():
     for one in (DEFAULT, POS, Templates.parse("bias; column(12)[-3] & shape(1) & lower")):
         assert Templates.parse(str(one)) == one
         assert pickle.loads(pickle.dumps(one)) == one
-        assert as_templates(str(templates)) == as_templates(templates) == templates
+        assert as_templates(str(one)) == as_templates(one) == one
     assert as_templates("pos") is POS
     assert len(POS.combinations) == 40
 

@@ -152,7 +152,7 @@ def taken_bytes(stock, climber):
     tables = [*stock.held, stock.key, *([] if stock.loss is stock.held.q else [stock.loss])]
     arrays = [*tables, *own.records, *own.active, own.times, own._zeros, own._order, own._index]
     arrays += [climber._base, climber._z, climber._told]
-    return sum(array.nbytes for array in arrays) + stock.outputs.nbytes
+    return sum(np.asarray(array).nbytes for array in arrays) + stock.outputs.nbytes
 
 
 def filled(make, limit=PLENTY, n_rounds=12):

@@ -26,7 +26,7 @@ def test_validation_stops_early_and_gives_the_best_w_there(tmp_path):
     X, y = make_multiclass(300, 60, 3, noise=0.1, seed=0)
     flipped = np.where(rng.random(300) < 0.3, (y + 1) % 3, y)
     task = MulticlassTask()
-    config = {"C": 1e5, "eps": 1e-4, "executor": "serial", "patience": 5}
+    config = {"C": 1e5, "eps": 1e-4, "executor": "serial", "patience": 5, "solver": "one-slack"}
     result = train(task, (X[:150], flipped[:150]), validation=(X[150:], y[150:]), **config)
     assert result.stop_reason == "validation"
     curve = [r.validation_loss for r in result.history]

@@ -100,7 +100,7 @@ class ClassTask(Task):
     suited_solver: ClassVar[str] = "sequential-dual"
     capabilities: ClassVar[frozenset[str]] = frozenset({"planes", "steps", "sequential"})
     enumerates: ClassVar[bool] = True
-    SOME_COLUMNS: ClassVar[int] = 16
+    SOME_COLUMNS: ClassVar[int] = 32
     MANY_COLUMNS: ClassVar[int] = 100
     """From here on one block of the sequential dual method, or of multi-plane, is faster than cuts,
     whose number grows with the columns that matter (benchmarks/sequential_dual.py auto)."""

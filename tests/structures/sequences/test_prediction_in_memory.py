@@ -180,7 +180,7 @@ def test_one_sentence_in_words_is_tagged_as_it_is_among_many(
 
     def scores(inputs):
         oracle = model.bound_here(inputs)
-        return oracle.emissions(model.view, np.arange(oracle.n))[0]
+        return oracle.scores(model.view, np.arange(oracle.n))[0]
 
     one_by_one, own = [model.predict([x])[0] for x in asked], [scores([x]) for x in asked]
     monkeypatch.setattr(word_columns, "MOST_KEPT", 3)  # most words are forgotten at once
