@@ -121,6 +121,9 @@ class TrainResult:
     def support(self, n: int | None = None) -> list[Support]:
         """Return the n planes with the largest α after the last round, or all with α > 0.
 
+        Of a block with more than 10,000 of them there are those with the largest α;
+        `n_support_planes` counts all.
+
         They make up the w of the last dual value. The model's w is that of the best primal value,
         which may be of another round. A solver whose α belong to cuts of all examples has none.
         """

@@ -16,7 +16,7 @@ from distsvm.vectors import compact
 from distsvm.workers.ascent import BlockAscent
 from distsvm.workers.pieces import PiecedOracle
 from distsvm.workers.shelf import Shelf
-from distsvm.workers.support import SupportTable
+from distsvm.workers.support import MOST_TOLD, SupportTable
 
 LOAD_WORK = 1.0
 """Of a byte of a piece that comes from disk, in products of a climber: a round over planes that
@@ -88,8 +88,12 @@ class PiecedAscent:
 
     def support(self, taken: float) -> SupportTable:
         """As BlockAscent.support."""
-        tables = self._all(lambda ascent: ascent.support(taken))
-        return SupportTable.joined(tables)
+        found: SupportTable | None = None
+        for table in self._each(lambda ascent: ascent.support(taken)):
+            tables = [table] if found is None else [found, table]
+            found = SupportTable.joined(tables).largest(MOST_TOLD)
+        assert found is not None
+        return found
 
     # --- pieces ----------------------------------------------------------------------------
 

@@ -14,6 +14,9 @@ from distsvm.messages import Planes
 from distsvm.oracles.oracle import Oracle
 from distsvm.oracles.outputs import canonical
 
+MOST_TOLD = 10_000
+"""The most planes that a worker tells of a block, so that no table grows with the data."""
+
 
 class Support(NamedTuple):
     """A plane with α > 0: an output, its weight α in w, and its Δ.
@@ -47,7 +50,7 @@ def texts_of(oracle: Oracle, planes: Planes) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class SupportTable:
-    """Planes with α > 0, after a round.
+    """Planes with α > 0, after a round; of many, those with the largest α.
 
     Parameters
     ----------
@@ -68,7 +71,13 @@ class SupportTable:
 
     @classmethod
     def of(cls, oracle: Oracle, planes: Planes, alpha: np.ndarray, number: int) -> SupportTable:
-        """Return the table of these planes of an oracle after the round of this number."""
+        """Return the table of these planes of an oracle after the round of this number.
+
+        Of more than MOST_TOLD planes it has those with the largest α.
+        """
+        if alpha.size > MOST_TOLD:
+            largest = np.sort(np.argsort(-alpha, kind="stable")[:MOST_TOLD])
+            planes, alpha = planes.take(largest), alpha[largest]
         texts = texts_of(oracle, planes)
         return cls(numbers_of(oracle, planes.row), alpha, planes.loss, texts, number)
 
@@ -86,6 +95,12 @@ class SupportTable:
 
     def __len__(self) -> int:
         return self.alpha.size
+
+    def largest(self, n: int) -> SupportTable:
+        """Return the first n planes, which have the largest α in a table made by `joined`."""
+        return SupportTable(
+            self.number[:n], self.alpha[:n], self.loss[:n], self.text[:n], self.round
+        )
 
     def lines(self, n: int | None = None) -> list[Support]:
         """Return the first n planes, or all, with outputs as JSON."""
