@@ -37,7 +37,7 @@ EXCUSED = {
     "docs/certificate.md": {"not run": 1},
     "docs/large-data.md": {"parsed only": 1},
     "docs/runs-and-jobs.md": {"not run": 1, "parsed only": 1},
-    "docs/service.md": {"not run": 1, "parsed only": 4},
+    "docs/service.md": {"not run": 2, "parsed only": 3},
     "docs/templates.md": {"not run": 1},
 }
 """How many blocks of each page a comment excuses. Another number is an error."""

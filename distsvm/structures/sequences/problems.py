@@ -21,3 +21,4 @@ def problems(name: str, folder: Path) -> Iterator[tuple[SequenceTask, Any, None]
             yield SequenceTask(losses=losses, order=order), tagged, None
     halves = [([dict.fromkeys(names, 0.5) for names in x], tags) for x, tags in tagged]
     yield SequenceTask(), halves, None
+    yield SequenceTask(transition_features="bias"), tagged, None
