@@ -52,6 +52,7 @@ def make_app(service: Service) -> Any:
     app = Starlette(
         routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _of_http}
     )  # fmt: skip
+    app.router.redirect_slashes = False  # a path with another end is no page
     guard = Guard(
         app, token=service.token, hosts=service.hosts, largest=service.largest,
         rate=Rate(10 * service.rate, 10.0), root_path=service.root_path,
