@@ -190,7 +190,9 @@ class Runs:
     def stop(self, name: str) -> dict[str, Any]:
         """End a run after its round, or take it out of the queue."""
         facts = self.facts(name)
-        if facts["state"] not in ("waiting", "starting", "running"):
+        if facts["state"] == "starting":  # its session would take the wish for an earlier one's
+            raise Taken(f"the run {name!r} is starting; stop it once it runs")
+        if facts["state"] not in ("waiting", "running"):
             raise Taken(f"the run {name!r} does not run: it is {facts['state']}")
         entry = self.queue.get(name)
         if entry is None:

@@ -71,7 +71,7 @@ def _state(one: Mapping[str, Any]) -> str:
 def _actions(root: str, one: Mapping[str, Any], has_model: bool) -> str:
     name, state = one["name"], one["state"]
     parts = []
-    if state in GOING:
+    if state in ("waiting", "running"):
         parts.append(button(root, f"/runs/{name}/stop", "Stop after this round"))
     if state in ENDED and one.get("round") is not None:
         parts.append(_resume(root, name))
