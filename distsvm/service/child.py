@@ -58,6 +58,13 @@ class Attempt:
     def begun(self) -> bool:
         return self._file("begun").exists()
 
+    def has_written(self, path: Path) -> bool:
+        """Return whether a file was written since the process began."""
+        try:
+            return path.stat().st_mtime_ns > self._file("begun").stat().st_mtime_ns
+        except FileNotFoundError:
+            return False
+
     def end(self, code: int) -> None:
         """Note the exit code."""
         write_json(self._file("exit"), code)

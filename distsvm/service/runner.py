@@ -102,6 +102,14 @@ class Runner:
             if self.queue.set_state(entry, STARTED):
                 n_alive += self._launch(entry)
 
+    def settle(self, name: str) -> None:
+        """Note now that the process of a run is gone, if it is."""
+        entry = self.queue.get(name)
+        if entry is None or entry.state != STARTED or Alive(self.folder(name)).held:
+            return
+        if self._attempt(entry).begun:
+            self.queue.set_state(entry, OVER)
+
     def folder(self, name: str) -> Path:
         return self.home / name
 

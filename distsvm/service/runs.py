@@ -25,6 +25,8 @@ from distsvm.training.run_state import LOCK, STATE
 WATCHED = ("run.json", STATE, LOCK, "history.jsonl", "result.json")
 """Files whose sizes and times tell whether the facts of a run have changed."""
 LOG_BYTES = 1 << 16
+EXIT_S = 10.0
+"""Time that a process has to end once its run has ended."""
 HISTORY_BYTES = 4 << 20
 
 
@@ -105,8 +107,7 @@ class Runs:
             places = [one.name for one in self.queue.in_state(WAITING)]
             waits = places.index(entry.name) + 1 if entry.name in places else None
             return more | {"state": "waiting", "waits": waits}
-        is_coming = entry.state == STARTED and known != "running"
-        if is_coming and (Alive(folder).held or not attempt.begun):
+        if entry.state == STARTED and known != "running" and _is_coming(attempt):
             return more | {"state": "starting"}
         if known is None:
             stopped = not attempt.begun
@@ -217,9 +218,15 @@ class Runs:
         self._seen.pop(name, None)
 
     def _check_idle(self, name: str, what: str) -> None:
-        state = self.facts(name)["state"]
-        if state in ("waiting", "starting", "running") or Alive(self.home / name).held:
+        """Refuse a run that waits or runs; wait for the end of a process that has written all."""
+        state, until = self.facts(name)["state"], time.monotonic() + EXIT_S
+        if state in ("waiting", "starting", "running"):
             raise Taken(f"the run {name!r} cannot be {what}: it is {state}")
+        while Alive(self.home / name).held:
+            if time.monotonic() > until:
+                raise Taken(f"the run {name!r} cannot be {what}: its process has not ended yet")
+            time.sleep(0.05)
+        self.runner.settle(name)
 
     # --- events ----------------------------------------------------------------------------
 
@@ -238,6 +245,13 @@ class Runs:
                 earlier = shown
                 yield "state", json_text(facts)
             yield "", ""
+
+
+def _is_coming(attempt: Attempt) -> bool:
+    """Return whether the process of an attempt has yet to write its session's first state."""
+    if not attempt.begun:
+        return True
+    return Alive(attempt.folder).held and not attempt.has_written(attempt.folder / STATE)
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
